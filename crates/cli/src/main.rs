@@ -1,0 +1,2 @@
+//! The `sweepsort` command.
+fn main() {}

@@ -1,0 +1,380 @@
+//! A sorter: options fixed once, scratch kept between calls.
+//!
+//! The data's way: keys that are machine words go to the engine where they lie; others of up to
+//! 128 bits go as a copy in words; wider keys and values of more than 16 bytes go through the
+//! permutation ([`crate::permutation`]).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use sweepsort_core::{
+    Choice, Codec, Engine, Error, Nan, Order, Plan, RadixKey, Report, Result, Shape, Spec, Task,
+    ValuesMut, Width, Word, with_width,
+};
+use sweepsort_cpu::CpuEngine;
+
+use crate::devices;
+use crate::permutation::{self, Index, MAX_TRAVELLING_BYTES};
+
+/// The sorter of the crate's free functions: natural order, no scratch kept.
+pub(crate) static NATURAL: Sorter = Sorter {
+    order: Order::Ascending,
+    nan: Nan::Total,
+    bits: None,
+    algorithm: Cow::Borrowed("auto"),
+    reason: "the CPU engine is the only one here",
+    engine: CpuEngine::ephemeral(),
+};
+
+/// Sorts with fixed options, keeps its scratch memory between calls, and can be shared by threads.
+///
+/// ```
+/// use sweepsort::{Nan, Order, Sorter};
+///
+/// let sorter = Sorter::builder().order(Order::Descending).nan(Nan::Last).build()?;
+/// let mut keys = [1.0f64, f64::NAN, 3.0];
+/// let report = sorter.sort(&mut keys)?;
+/// assert_eq!(keys[..2], [3.0, 1.0]);
+/// assert_eq!(report.keys, 3);
+/// # Ok::<(), sweepsort::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sorter {
+    order: Order,
+    nan: Nan,
+    bits: Option<Range<u32>>,
+    algorithm: Cow<'static, str>,
+    reason: &'static str,
+    engine: CpuEngine,
+}
+
+/// The options of a [`Sorter`].
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    order: Order,
+    nan: Nan,
+    bits: Option<Range<u32>>,
+    choice: Choice,
+    algorithm: Option<String>,
+    threads: Option<usize>,
+}
+
+impl Builder {
+    /// Ascending (the default) or descending. Equal keys keep their input order either way.
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Sorts by a range of the key's bits alone, the lowest bit being 0; keys that agree there
+    /// tie, and ties keep their input order.
+    ///
+    /// The bits are those of the key's order-preserving image: for an `i32`, bit 31 is set for
+    /// numbers from 0 up; for floats they are the total order's, rotated under [`Nan::Last`] and
+    /// [`Nan::First`].
+    pub fn bits(mut self, bits: Range<u32>) -> Self {
+        self.bits = Some(bits);
+        self
+    }
+
+    /// Where NaNs go; [`Nan::Total`] unless said otherwise.
+    pub fn nan(mut self, nan: Nan) -> Self {
+        self.nan = nan;
+        self
+    }
+
+    /// The engine; [`Choice::Auto`] unless said otherwise.
+    pub fn engine(mut self, choice: Choice) -> Self {
+        self.choice = choice;
+        self
+    }
+
+    /// The method, one that the engine has; `auto` unless said otherwise.
+    pub fn algorithm(mut self, name: impl Into<String>) -> Self {
+        self.algorithm = Some(name.into());
+        self
+    }
+
+    /// How many threads the CPU engine uses at most. Unless said otherwise: those of the `rayon`
+    /// pool that the call comes from, and so by default all cores.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// The sorter.
+    ///
+    /// # Errors
+    /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`], [`Error::Threads`].
+    pub fn build(self) -> Result<Sorter> {
+        devices::present(self.choice)?;
+        let engine = CpuEngine::new(self.threads)?;
+        let algorithm = match self.algorithm {
+            None => Cow::Borrowed("auto"),
+            Some(name) if engine.algorithms().contains(&name.as_str()) => Cow::Owned(name),
+            Some(name) => {
+                return Err(Error::UnknownAlgorithm {
+                    engine: engine.name(),
+                    name,
+                    known: engine.algorithms().join(", "),
+                });
+            }
+        };
+        let reason = match self.choice {
+            Choice::Auto => NATURAL.reason,
+            _ => "asked for",
+        };
+        Ok(Sorter {
+            order: self.order,
+            nan: self.nan,
+            bits: self.bits,
+            algorithm,
+            reason,
+            engine,
+        })
+    }
+}
+
+impl Sorter {
+    /// A sorter's options, all at their defaults.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Sorts keys in place.
+    ///
+    /// # Errors
+    /// [`Error::BitRange`], [`Error::OutOfMemory`]; the keys are untouched then.
+    pub fn sort<K: RadixKey>(&self, keys: &mut [K]) -> Result<Report> {
+        let spec = self.spec::<K>(Codec::for_keys, true)?;
+        if let Some(words) = K::words_mut(keys) {
+            return self.run(Task::Keys(words), &spec);
+        }
+        match Width::holding(K::BITS) {
+            Some(width) => self.in_words(width, keys, None, &spec),
+            None => self.permute(keys, &mut [(); 0]),
+        }
+    }
+
+    /// Sorts keys in place and moves each value with its key. Stable.
+    ///
+    /// # Errors
+    /// [`Error::BitRange`], [`Error::LengthMismatch`], [`Error::OutOfMemory`]; keys and values are
+    /// untouched then.
+    pub fn sort_pairs<K: RadixKey, V: Copy + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+    ) -> Result<Report> {
+        self.pairs(keys, values, true)
+    }
+
+    /// As [`sort_pairs`](Self::sort_pairs), but the values under equal keys may come in any order,
+    /// where that is faster.
+    ///
+    /// # Errors
+    /// As [`sort_pairs`](Self::sort_pairs).
+    pub fn sort_pairs_unstable<K: RadixKey, V: Copy + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+    ) -> Result<Report> {
+        self.pairs(keys, values, false)
+    }
+
+    fn pairs<K: RadixKey, V: Copy + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+        stable: bool,
+    ) -> Result<Report> {
+        same_length(keys.len(), values.len(), "values")?;
+        let width = Width::holding(K::BITS);
+        let (Some(width), 1..=MAX_TRAVELLING_BYTES) = (width, size_of::<V>()) else {
+            return self.permute(keys, values);
+        };
+        let spec = self.spec::<K>(Codec::for_records, stable)?;
+        let values = ValuesMut::new(values);
+        match K::words_mut(keys) {
+            Some(words) => self.run(Task::Pairs(words, values), &spec),
+            None => self.in_words(width, keys, Some(values), &spec),
+        }
+    }
+
+    /// The positions of the keys in sorted order. Stable.
+    ///
+    /// # Errors
+    /// [`Error::BitRange`], [`Error::OutOfMemory`], and [`Error::TooManyKeys`] above 2^32 keys,
+    /// where [`argsort_u64`](Self::argsort_u64) serves.
+    pub fn argsort<K: RadixKey>(&self, keys: &[K]) -> Result<Vec<u32>> {
+        let mut index = permutation::zeros(keys.len())?;
+        self.argsort_into(keys, &mut index)?;
+        Ok(index)
+    }
+
+    /// As [`argsort`](Self::argsort), for any number of keys.
+    ///
+    /// # Errors
+    /// [`Error::BitRange`], [`Error::OutOfMemory`].
+    pub fn argsort_u64<K: RadixKey>(&self, keys: &[K]) -> Result<Vec<u64>> {
+        let mut index = permutation::zeros(keys.len())?;
+        self.argsort_u64_into(keys, &mut index)?;
+        Ok(index)
+    }
+
+    /// As [`argsort`](Self::argsort), into memory of the caller's.
+    ///
+    /// # Errors
+    /// As [`argsort`](Self::argsort), and [`Error::LengthMismatch`].
+    pub fn argsort_into<K: RadixKey>(&self, keys: &[K], index: &mut [u32]) -> Result<Report> {
+        if u32::try_from(keys.len().saturating_sub(1)).is_err() {
+            return Err(Error::TooManyKeys {
+                keys: keys.len(),
+                instead: "argsort_u64",
+            });
+        }
+        self.index(keys, index)
+    }
+
+    /// As [`argsort_u64`](Self::argsort_u64), into memory of the caller's.
+    ///
+    /// # Errors
+    /// As [`argsort_u64`](Self::argsort_u64), and [`Error::LengthMismatch`].
+    pub fn argsort_u64_into<K: RadixKey>(&self, keys: &[K], index: &mut [u64]) -> Result<Report> {
+        self.index(keys, index)
+    }
+
+    /// What a sort of `n` keys with values of `value_bytes` bytes (0 for keys alone) would do,
+    /// data unseen.
+    ///
+    /// # Errors
+    /// [`Error::BitRange`]; [`Error::Unsupported`] for keys wider than 128 bits and values of more
+    /// than 16 bytes, which go through the permutation.
+    pub fn plan<K: RadixKey>(&self, n: usize, value_bytes: usize) -> Result<Plan> {
+        let spec = self.spec::<K>(Codec::for_keys, true)?;
+        let through_the_permutation = |what: String| Error::Unsupported {
+            engine: self.engine.name(),
+            what,
+            instead: "the plan of an argsort's words, 64 bits each".into(),
+        };
+        let width = Width::holding(K::BITS)
+            .ok_or_else(|| through_the_permutation(format!("plans for {}-bit keys", K::BITS)))?;
+        if value_bytes > MAX_TRAVELLING_BYTES {
+            return Err(through_the_permutation(format!(
+                "plans for {value_bytes}-byte values"
+            )));
+        }
+        self.engine
+            .plan(&Shape::pairs(n, width, value_bytes), &spec)
+    }
+
+    /// As [`crate::partition_by`], with this sorter's engine and scratch; its order and bit range
+    /// are not used.
+    ///
+    /// # Errors
+    /// As [`crate::partition_by`].
+    pub fn partition_by<K: Copy + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        groups: usize,
+        category: impl Fn(&K) -> usize + Sync,
+    ) -> Result<Vec<usize>> {
+        crate::partition::partition_by(self, keys, groups, category)
+    }
+
+    /// Fills `index` with the keys' sorted order.
+    pub(crate) fn index<K: RadixKey, I: Index>(
+        &self,
+        keys: &[K],
+        index: &mut [I],
+    ) -> Result<Report> {
+        same_length(keys.len(), index.len(), "index entries")?;
+        let spec = self.spec::<K>(Codec::for_records, true)?;
+        if let Some(words) = K::words(keys) {
+            return self.run(Task::Argsort(words, I::as_index(index)), &spec);
+        }
+        match Width::holding(K::BITS) {
+            Some(width) => with_width!(width, |W| {
+                let words = permutation::collect(keys, |key| W::truncate(key.bits()))?;
+                self.run(
+                    Task::Argsort(words.as_slice().into(), I::as_index(index)),
+                    &spec,
+                )
+            }),
+            None => permutation::index_wide(self, keys, index, &spec),
+        }
+    }
+
+    /// Runs a task, and notes in its report why this engine ran it.
+    pub(crate) fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
+        let report = self.engine.run(task, spec)?;
+        Ok(Report {
+            reason: Cow::Borrowed(self.reason),
+            ..report
+        })
+    }
+
+    /// Sorts keys as a copy of their bits in words of `width`, and writes the keys back.
+    fn in_words<K: RadixKey>(
+        &self,
+        width: Width,
+        keys: &mut [K],
+        values: Option<ValuesMut<'_>>,
+        spec: &Spec,
+    ) -> Result<Report> {
+        with_width!(width, |W| {
+            let mut words = permutation::collect(keys, |key| W::truncate(key.bits()))?;
+            let task = match values {
+                Some(values) => Task::Pairs(words.as_mut_slice().into(), values),
+                None => Task::Keys(words.as_mut_slice().into()),
+            };
+            let report = self.run(task, spec)?;
+            permutation::fill(keys, |i| K::from_bits(words[i].widen()));
+            Ok(report)
+        })
+    }
+
+    /// Sorts keys, and values if there are any, by an index that is then followed.
+    fn permute<K: RadixKey, V: Copy + Send + Sync>(
+        &self,
+        keys: &mut [K],
+        values: &mut [V],
+    ) -> Result<Report> {
+        if u32::try_from(keys.len()).is_ok() {
+            permutation::sort_through::<u32, K, V>(self, keys, values)
+        } else {
+            permutation::sort_through::<u64, K, V>(self, keys, values)
+        }
+    }
+
+    /// The specification of a task on keys of type `K`.
+    fn spec<K: RadixKey>(
+        &self,
+        codec: fn(sweepsort_core::Kind, Order, Nan) -> Codec,
+        stable: bool,
+    ) -> Result<Spec> {
+        let bits = self.bits.clone().unwrap_or(0..K::BITS);
+        if bits.start > bits.end || bits.end > K::BITS {
+            return Err(Error::BitRange {
+                start: bits.start,
+                end: bits.end,
+                bits: K::BITS,
+            });
+        }
+        Ok(Spec {
+            codec: codec(K::KIND, self.order, self.nan),
+            bits,
+            stable,
+            algorithm: self.algorithm.clone(),
+        })
+    }
+}
+
+/// Refuses two lengths that differ.
+fn same_length(keys: usize, others: usize, what: &'static str) -> Result<()> {
+    if keys == others {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { keys, others, what })
+    }
+}

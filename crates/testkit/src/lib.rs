@@ -1,0 +1,1 @@
+//! Patterns, oracles and property checks that any engine plugs into.
