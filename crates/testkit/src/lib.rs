@@ -1,1 +1,17 @@
 //! Patterns, oracles and property checks that any engine plugs into.
+//!
+//! * [`order`] says what sorted means, by the standard library's comparisons alone and never
+//!   through a codec: [`Ordered`] keys, and the [`Wanted`] order.
+//! * [`distribution`] makes keys at random, the same ones for a seed on every machine.
+//! * [`check`] looks at an output: the first disorder, the multiset, an index.
+//!
+//! The tool's `gen`, `check` and `bench` use these too.
+
+pub mod check;
+pub mod distribution;
+pub mod order;
+mod random;
+
+pub use check::{Fingerprint, check_index, fingerprint, first_disorder, same_multiset};
+pub use distribution::{Distribution, Generator, Sample, generate};
+pub use order::{Ordered, Wanted};
