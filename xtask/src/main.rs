@@ -1,2 +1,70 @@
-//! Chores.
-fn main() {}
+//! The chores of Sweepsort, as `cargo xtask CHORE`.
+
+mod counts;
+mod fuzz;
+mod process;
+mod readme;
+mod repository;
+mod sanitize;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The chores of Sweepsort.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that must pass before a change lands: format, lints, tests, documentation, and
+    /// the README's commands.
+    Test {
+        /// Installs nothing; a step whose tool is missing is not run, and named.
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// Runs each fuzz target for a while.
+    Fuzz {
+        /// How long each target runs.
+        seconds: u32,
+        /// Only targets whose name contains this.
+        #[arg(long)]
+        target: Option<String>,
+    },
+    /// Runs the CPU engine's tests under valgrind.
+    Sanitize {
+        /// Installs nothing; fails if valgrind is missing.
+        #[arg(long)]
+        no_install: bool,
+        /// Only tests whose name contains one of these.
+        filters: Vec<String>,
+    },
+    /// Fills the README's table from the record in results/ that it names.
+    ReadmeTable,
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().chore {
+        Chore::Test { no_install } => test::run(!no_install),
+        Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
+        Chore::Sanitize {
+            no_install,
+            filters,
+        } => sanitize::run(!no_install, &filters),
+        Chore::ReadmeTable => readme::write_table(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

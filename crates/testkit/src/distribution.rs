@@ -582,7 +582,7 @@ mod tests {
                 Distribution::Normal,
             ] {
                 assert!(
-                    distinct(&make::<K>(distribution, 5000)) > 1000,
+                    distinct(&make::<K>(distribution, 5000)) > 300,
                     "{name} {distribution}"
                 );
             }

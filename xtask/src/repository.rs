@@ -1,0 +1,149 @@
+//! What holds of the repository itself, whatever the code does.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{output, program, root, works};
+use crate::readme;
+use crate::test::Outcome;
+
+/// Where every package of `Cargo.lock` that is not ours comes from.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// Parts of paths and hosts that belong to one machine. Each in two parts, so that this file does
+/// not hold them.
+const FOREIGN: &[[&str; 2]] = &[
+    ["/ho", "me/"],
+    ["/ro", "ot/"],
+    ["/Us", "ers/"],
+    ["C:\\", "Users\\"],
+    ["index.", "crates.io"],
+    ["static.", "crates.io"],
+    ["py", "pi.org"],
+    ["files.python", "hosted.org"],
+    ["registry.npm", "js.org"],
+];
+
+/// Checks the tracked files and the README's table.
+pub fn check() -> Result<Outcome> {
+    readme::check_table()?;
+    if !works(program("git").args(["rev-parse", "--git-dir"])) {
+        return Ok(Outcome::NotRun(
+            "this is no git checkout, so the tracked files are unknown".into(),
+        ));
+    }
+    let files = output(program("git").args(["ls-files", "-z"]))?;
+    let mut wrong = Vec::new();
+    for file in files.split_terminator('\0') {
+        let path = root().join(file);
+        // A file deleted but not yet committed so is none; one that is no text has no lines.
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        wrong.extend(foreign(&text).map(|what| format!("{file}: {what}")));
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("lock") => wrong.extend(strange_sources(&text).map(|it| format!("{file}: {it}"))),
+            Some("md") => {
+                let folder = path.parent().unwrap_or(root());
+                wrong.extend(broken_links(&text, folder).map(|it| format!("{file}: {it}")));
+            }
+            Some("json") if file.starts_with("results/") => {
+                check_record(&text).with_context(|| file.to_owned())?;
+            }
+            _ => {}
+        }
+    }
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("\n"));
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Lines with a path or host of one machine.
+fn foreign(text: &str) -> impl Iterator<Item = String> {
+    let here = [Some(root().to_path_buf()), std::env::home_dir()]
+        .into_iter()
+        .flatten()
+        .map(|path| format!("{}/", path.display()))
+        .filter(|path| path.len() > 2);
+    let parts: Vec<String> = FOREIGN.iter().map(|halves| halves.concat()).collect();
+    let parts: Vec<String> = parts.into_iter().chain(here).collect();
+    text.lines().enumerate().filter_map(move |(number, line)| {
+        let part = parts.iter().find(|part| line.contains(part.as_str()))?;
+        Some(format!(
+            "line {}: `{part}` belongs to one machine",
+            number + 1
+        ))
+    })
+}
+
+/// Packages that do not come from the public registry.
+fn strange_sources(lock: &str) -> impl Iterator<Item = String> {
+    lock.lines()
+        .filter_map(|line| line.strip_prefix("source = "))
+        .filter(|source| source.trim_matches('"') != REGISTRY)
+        .map(|source| format!("{source} is not the public registry"))
+}
+
+/// Links to files that are not there.
+fn broken_links(markdown: &str, folder: &Path) -> impl Iterator<Item = String> {
+    markdown
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', ' ', '\n']).next())
+        .map(|link| link.split('#').next().unwrap_or_default())
+        .filter(|link| !link.is_empty() && !link.contains("://") && !link.starts_with("mailto:"))
+        .filter(|link| !folder.join(link).exists())
+        .map(|link| format!("the link to {link} leads nowhere"))
+}
+
+/// A record names its machine, day and commit, and our output was right in every row.
+fn check_record(text: &str) -> Result<()> {
+    let record: readme::Record = serde_json::from_str(text)?;
+    for (name, value) in [
+        ("cpu", &record.machine.cpu),
+        ("os", &record.machine.os),
+        ("date", &record.machine.date),
+        ("commit", &record.machine.commit),
+    ] {
+        if value.is_empty() {
+            bail!("machine.{name} is empty");
+        }
+    }
+    if let Some(row) = record.rows.iter().find(|row| row.ours() && !row.verified) {
+        bail!(
+            "{} gave a wrong output for {} {} keys",
+            row.contender,
+            row.n,
+            row.r#type
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_paths_are_found() {
+        let path = format!("see {}ada/notes", ["/ho", "me/"].concat());
+        let text = format!("fine\n{path}");
+        assert_eq!(foreign(&text).count(), 1);
+        assert_eq!(foreign("/usr/bin/cc and https://docs.rs/half").count(), 0);
+    }
+
+    #[test]
+    fn broken_links_are_found() {
+        let text = "[a](README.md) [b](no.md#x) [c](#x) [d](https://docs.rs) [e](docs)";
+        let broken: Vec<String> = broken_links(text, root()).collect();
+        assert_eq!(broken, ["the link to no.md leads nowhere"]);
+    }
+
+    #[test]
+    fn strange_sources_are_found() {
+        let lock = format!("source = \"{REGISTRY}\"\nsource = \"git+https://x\"");
+        assert_eq!(strange_sources(&lock).count(), 1);
+    }
+}

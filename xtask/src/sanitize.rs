@@ -1,0 +1,62 @@
+//! `cargo xtask sanitize`: the CPU engine's tests under valgrind.
+//!
+//! Valgrind knows no AVX-512 and tells programs so, so what runs here is the code that a machine
+//! without it would choose.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+
+use crate::process::{cargo, output, program, run as run_command};
+use crate::tools::VALGRIND;
+
+/// Runs the tests whose name contains one of `filters`, or all.
+pub fn run(install: bool, filters: &[String]) -> Result<()> {
+    VALGRIND.need(install)?;
+    let programs = test_programs("sweepsort-cpu")?;
+    if programs.is_empty() {
+        bail!("sweepsort-cpu has no tests");
+    }
+    for path in programs {
+        run_command(
+            program("valgrind")
+                .args(["--quiet", "--error-exitcode=9", "--leak-check=full"])
+                .args([
+                    "--errors-for-leak-kinds=definite",
+                    "--show-leak-kinds=definite",
+                ])
+                .arg(path)
+                .args(filters)
+                // Valgrind runs one thread at a time anyway.
+                .arg("--test-threads=1"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Builds a package's tests and says where they are.
+fn test_programs(package: &str) -> Result<Vec<PathBuf>> {
+    #[derive(Deserialize)]
+    struct Message {
+        executable: Option<PathBuf>,
+        profile: Option<Profile>,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
+    }
+    let messages = output(
+        cargo()
+            .args(["test", "--package", package, "--no-run"])
+            .args(["--message-format", "json-render-diagnostics"]),
+    )?;
+    let mut programs = Vec::new();
+    for line in messages.lines() {
+        let message: Message = serde_json::from_str(line)?;
+        if message.profile.is_some_and(|profile| profile.test) {
+            programs.extend(message.executable);
+        }
+    }
+    Ok(programs)
+}

@@ -1,0 +1,174 @@
+//! `cargo xtask test`: what must pass before a change lands, step by step.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::counts::Counts;
+use crate::process::{cargo, run as run_command, watch};
+use crate::tools::{CLIPPY, RUSTFMT, Tool};
+use crate::{readme, repository};
+
+/// Whether programs may be installed, and the tests' counts so far.
+struct State {
+    install: bool,
+    counts: Counts,
+}
+
+/// A step's outcome, where it did not fail.
+pub enum Outcome {
+    /// It passed.
+    Passed,
+    /// It could not be run here.
+    NotRun(String),
+}
+
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    run: fn(&mut State) -> Result<Outcome>,
+}
+
+/// In this order, so that what is quick to fail comes first.
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        what: "the code is formatted",
+        run: format,
+    },
+    Step {
+        name: "repository",
+        what: "links, records and the README's table hold; no machine's paths or hosts",
+        run: |_| repository::check(),
+    },
+    Step {
+        name: "lints",
+        what: "clippy has nothing to say",
+        run: lints,
+    },
+    Step {
+        name: "tests",
+        what: "unit, integration and documentation tests",
+        run: tests,
+    },
+    Step {
+        name: "documentation",
+        what: "rustdoc has nothing to say",
+        run: documentation,
+    },
+    Step {
+        name: "readme",
+        what: "the README's commands run, in release mode",
+        run: |_| readme::run_commands(),
+    },
+];
+
+/// Runs every step; stops at the first that fails.
+pub fn run(install: bool) -> Result<()> {
+    println!("{} steps:", STEPS.len());
+    for step in STEPS {
+        println!("  {:<14} {}", step.name, step.what);
+    }
+    let mut state = State {
+        install,
+        counts: Counts::default(),
+    };
+    let mut times: Vec<(&str, Duration, &str)> = Vec::new();
+    let mut failure = None;
+    for (number, step) in STEPS.iter().enumerate() {
+        println!("\n[{}/{}] {}", number + 1, STEPS.len(), step.name);
+        let start = Instant::now();
+        let outcome = (step.run)(&mut state);
+        let word = match outcome {
+            Ok(Outcome::Passed) => "passed",
+            // A missing tool is a person's choice, but not a test machine's.
+            Ok(Outcome::NotRun(why)) if std::env::var_os("CI").is_none() => {
+                state.counts.skip(format!("step {}: {why}", step.name));
+                "not run"
+            }
+            Ok(Outcome::NotRun(why)) => {
+                failure = Some((step.name, anyhow::anyhow!(why)));
+                "FAILED"
+            }
+            Err(error) => {
+                failure = Some((step.name, error));
+                "FAILED"
+            }
+        };
+        times.push((step.name, start.elapsed(), word));
+        if failure.is_some() {
+            break;
+        }
+    }
+    println!();
+    for (name, time, word) in &times {
+        println!("  {name:<14} {:>7.1} s  {word}", time.as_secs_f64());
+    }
+    let total: Duration = times.iter().map(|(_, time, _)| *time).sum();
+    println!("  {:<14} {:>7.1} s", "all", total.as_secs_f64());
+    for name in &state.counts.failed_names {
+        println!("failed: {name}");
+    }
+    for name in &state.counts.skipped_names {
+        println!("skipped: {name}");
+    }
+    if failure.is_some() && state.counts.failed == 0 {
+        state.counts.failed = 1;
+    }
+    println!("{}", state.counts);
+    match failure {
+        None => Ok(()),
+        Some((name, error)) => Err(error.context(format!("step {name} failed"))),
+    }
+}
+
+/// Does a step if its tool is there or can be had.
+fn with(state: &State, tool: &Tool, step: impl FnOnce() -> Result<()>) -> Result<Outcome> {
+    if let Err(error) = tool.need(state.install) {
+        return Ok(Outcome::NotRun(format!("{error:#}")));
+    }
+    step().map(|()| Outcome::Passed)
+}
+
+fn format(state: &mut State) -> Result<Outcome> {
+    with(state, &RUSTFMT, || {
+        run_command(cargo().args(["fmt", "--all", "--check"]))
+    })
+}
+
+fn lints(state: &mut State) -> Result<Outcome> {
+    with(state, &CLIPPY, || {
+        run_command(
+            cargo()
+                .args(["clippy", "--workspace", "--all-targets", "--"])
+                .args(["--deny", "warnings"]),
+        )
+    })
+}
+
+fn tests(state: &mut State) -> Result<Outcome> {
+    let passed = watch(
+        cargo().args(["test", "--workspace", "--no-fail-fast"]),
+        |line| state.counts.see(line),
+    )?;
+    let counts = &state.counts;
+    if counts.failed > 0 {
+        bail!("{} tests failed", counts.failed);
+    }
+    if !passed {
+        bail!("a test program did not build or did not end well; see above");
+    }
+    if counts.passed == 0 {
+        bail!("no test ran");
+    }
+    Ok(Outcome::Passed)
+}
+
+fn documentation(_: &mut State) -> Result<Outcome> {
+    run_command(
+        cargo()
+            .args(["doc", "--workspace", "--no-deps"])
+            .env("RUSTDOCFLAGS", "--deny warnings"),
+    )?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,86 @@
+//! The programs that the chores need beside cargo, and how a missing one is had.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::process::{program, run, works};
+
+/// A program that a chore needs.
+pub struct Tool {
+    name: &'static str,
+    /// What ends well where the tool is there.
+    probe: &'static [&'static str],
+    /// Commands that install it, the first whose program is there being taken.
+    installs: &'static [&'static [&'static str]],
+}
+
+/// The formatter.
+pub const RUSTFMT: Tool = Tool {
+    name: "rustfmt",
+    probe: &["rustfmt", "--version"],
+    installs: &[&["rustup", "component", "add", "rustfmt"]],
+};
+
+/// The lints.
+pub const CLIPPY: Tool = Tool {
+    name: "clippy",
+    probe: &["cargo-clippy", "--version"],
+    installs: &[&["rustup", "component", "add", "clippy"]],
+};
+
+/// The memory checker.
+pub const VALGRIND: Tool = Tool {
+    name: "valgrind",
+    probe: &["valgrind", "--version"],
+    installs: &[
+        &["apt-get", "install", "--yes", "valgrind"],
+        &["dnf", "install", "--assumeyes", "valgrind"],
+        &["pacman", "-S", "--noconfirm", "valgrind"],
+        &["apk", "add", "valgrind"],
+    ],
+};
+
+/// The fuzzer's driver. It is not installed by itself, for fuzzing is no part of the tests.
+pub const CARGO_FUZZ: Tool = Tool {
+    name: "cargo-fuzz",
+    probe: &["cargo-fuzz", "--version"],
+    installs: &[&["cargo", "install", "cargo-fuzz"]],
+};
+
+impl Tool {
+    /// Makes sure that the tool is there; where it is missing, installs it if it may.
+    pub fn need(&self, install: bool) -> Result<()> {
+        if self.works() {
+            return Ok(());
+        }
+        let mut commands = self.installs.iter().copied();
+        let Some(words) = commands.find(|words| works(program(words[0]).arg("--version"))) else {
+            bail!("{} is missing; install it", self.name);
+        };
+        if !install {
+            bail!(
+                "{} is missing; `{}` installs it",
+                self.name,
+                words.join(" ")
+            );
+        }
+        run(&mut command(words))?;
+        if self.works() {
+            Ok(())
+        } else {
+            bail!("{} is still missing after `{}`", self.name, words.join(" "))
+        }
+    }
+
+    fn works(&self) -> bool {
+        works(&mut command(self.probe))
+    }
+}
+
+/// The command of these words.
+fn command(words: &[&str]) -> Command {
+    let mut command = program(words[0]);
+    command.args(&words[1..]);
+    command
+}
