@@ -1,36 +1,41 @@
-//! The CPU engine of [Sweepsort](https://docs.rs/sweepsort).
-use sweepsort_core::{Engine, Error, Plan, Report, Result, Shape, Spec, Task};
+//! The CPU engine of [Sweepsort](https://docs.rs/sweepsort): every core, no GPU.
+//!
+//! One algorithm serves keys, pairs and argsort, and it is stable throughout, so it also serves bit
+//! ranges and ties:
+//!
+//! ```text
+//! look       one read: presorted? which bits vary? how many keys has each top digit?
+//! partition  by the top varying digit into buckets               histogram → scan → scatter
+//! finish     each bucket: in cache, if it fits (local); else partitioned again by its next digit
+//! ```
+//!
+//! The data's way: `data → room` in the first partition, back and forth between the two in further
+//! ones; a local sort reads a bucket from wherever it is, passes it through a few hundred kilobytes
+//! of a worker's own memory, and leaves it in `data`. Words become codes in the first read and
+//! words again when their bucket is finished.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `hybrid` | the algorithm: look, partition, finish |
+//! | `histogram`, `scan`, `scatter` | the stages of a partition |
+//! | `local` | a bucket sorted in cache |
+//! | `count` | keys of 8 and 16 bits alone: counted, not moved |
+//! | `argsort` | the index, made and sorted as the keys' payload |
+//! | `columns`, `reading` | what travels: a key and its payload; a word and its code |
+//! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 
-/// The CPU engine.
-#[derive(Debug)]
-pub struct CpuEngine;
+mod argsort;
+mod columns;
+mod count;
+mod engine;
+mod histogram;
+mod hybrid;
+mod local;
+mod pool;
+mod reading;
+mod scan;
+mod scatter;
+mod scratch;
+mod tuning;
 
-impl CpuEngine {
-    /// An engine.
-    pub fn new(_threads: Option<usize>) -> Result<Self> {
-        Ok(CpuEngine)
-    }
-    /// An engine that keeps no scratch.
-    pub const fn ephemeral() -> Self {
-        CpuEngine
-    }
-}
-
-impl Engine for CpuEngine {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-    fn algorithms(&self) -> &'static [&'static str] {
-        &["auto"]
-    }
-    fn plan(&self, _: &Shape, _: &Spec) -> Result<Plan> {
-        unimplemented!()
-    }
-    fn run(&self, _: Task<'_>, _: &Spec) -> Result<Report> {
-        Err(Error::Unsupported {
-            engine: "cpu",
-            what: "anything yet".into(),
-            instead: "patience".into(),
-        })
-    }
-}
+pub use engine::CpuEngine;

@@ -105,10 +105,10 @@ impl Builder {
     /// The sorter.
     ///
     /// # Errors
-    /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`], [`Error::Threads`].
+    /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`].
     pub fn build(self) -> Result<Sorter> {
         devices::present(self.choice)?;
-        let engine = CpuEngine::new(self.threads)?;
+        let engine = CpuEngine::new(self.threads);
         let algorithm = match self.algorithm {
             None => Cow::Borrowed("auto"),
             Some(name) if engine.algorithms().contains(&name.as_str()) => Cow::Owned(name),

@@ -1,0 +1,321 @@
+//! What travels: a column of keys, and beside it a column of payloads.
+//!
+//! The two are separate arrays, as the caller has them. Payloads are bytes to be moved, of 1 to 16
+//! a key: 4, 8 and 16 as one machine word, the rest as two overlapping ones.
+
+use std::mem::MaybeUninit;
+
+use sweepsort_core::Word;
+
+/// How one payload is moved. Pointers need no alignment, and bytes may be uninitialised padding.
+pub(crate) trait Payload: Copy + Send + Sync {
+    /// One payload, held in registers.
+    type Held: Copy;
+
+    /// Bytes of one payload.
+    fn bytes(self) -> usize;
+    /// Reads payload `i`.
+    ///
+    /// # Safety
+    /// `column` holds more than `i` payloads.
+    unsafe fn load(self, column: *const u8, i: usize) -> Self::Held;
+    /// Writes payload `i`.
+    ///
+    /// # Safety
+    /// `column` has room for more than `i` payloads.
+    unsafe fn store(self, column: *mut u8, i: usize, held: Self::Held);
+}
+
+/// Keys alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Nothing;
+
+impl Payload for Nothing {
+    type Held = ();
+
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        0
+    }
+    #[inline(always)]
+    unsafe fn load(self, _: *const u8, _: usize) {}
+    #[inline(always)]
+    unsafe fn store(self, _: *mut u8, _: usize, (): ()) {}
+}
+
+/// Payloads of 4, 8 or 16 bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed<const BYTES: usize>;
+
+macro_rules! fixed {
+    ($($bytes:literal $word:ident),*) => {$(
+        impl Payload for Fixed<$bytes> {
+            type Held = MaybeUninit<$word>;
+
+            #[inline(always)]
+            fn bytes(self) -> usize {
+                $bytes
+            }
+            #[inline(always)]
+            unsafe fn load(self, column: *const u8, i: usize) -> Self::Held {
+                // SAFETY: the caller vouches for payload `i`.
+                unsafe { column.cast::<Self::Held>().add(i).read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn store(self, column: *mut u8, i: usize, held: Self::Held) {
+                // SAFETY: the caller vouches for payload `i`.
+                unsafe { column.cast::<Self::Held>().add(i).write_unaligned(held) }
+            }
+        }
+    )*};
+}
+fixed!(4 u32, 8 u64, 16 u128);
+
+/// Payloads of any number of bytes from 1 to 16, known at run time.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes(pub(crate) usize);
+
+impl Bytes {
+    /// Moves the first and the last `size_of::<T>()` bytes of a payload, which overlap or meet.
+    #[inline(always)]
+    unsafe fn load_ends<T: Copy>(self, at: *const u8) -> [MaybeUninit<u64>; 2] {
+        let mut held = [MaybeUninit::<u64>::uninit(); 2];
+        for (end, offset) in held.iter_mut().zip([0, self.0 - size_of::<T>()]) {
+            // SAFETY: the payload has at least the `T`'s bytes, and a `u64` has room for them.
+            unsafe {
+                let word = at.add(offset).cast::<MaybeUninit<T>>().read_unaligned();
+                end.as_mut_ptr().cast::<MaybeUninit<T>>().write(word);
+            }
+        }
+        held
+    }
+
+    /// Undoes [`load_ends`](Self::load_ends).
+    #[inline(always)]
+    unsafe fn store_ends<T: Copy>(self, at: *mut u8, held: [MaybeUninit<u64>; 2]) {
+        for (end, offset) in held.iter().zip([0, self.0 - size_of::<T>()]) {
+            // SAFETY: as in `load_ends`.
+            unsafe {
+                let word = end.as_ptr().cast::<MaybeUninit<T>>().read();
+                at.add(offset)
+                    .cast::<MaybeUninit<T>>()
+                    .write_unaligned(word);
+            }
+        }
+    }
+}
+
+impl Payload for Bytes {
+    type Held = [MaybeUninit<u64>; 2];
+
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        self.0
+    }
+    #[inline(always)]
+    unsafe fn load(self, column: *const u8, i: usize) -> Self::Held {
+        // SAFETY: the caller vouches for payload `i`; each arm's type fits the payload.
+        unsafe {
+            let at = column.add(i * self.0);
+            match self.0 {
+                8.. => self.load_ends::<u64>(at),
+                4.. => self.load_ends::<u32>(at),
+                2.. => self.load_ends::<u16>(at),
+                _ => self.load_ends::<u8>(at),
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn store(self, column: *mut u8, i: usize, held: Self::Held) {
+        // SAFETY: as in `load`.
+        unsafe {
+            let at = column.add(i * self.0);
+            match self.0 {
+                8.. => self.store_ends::<u64>(at, held),
+                4.. => self.store_ends::<u32>(at, held),
+                2.. => self.store_ends::<u16>(at, held),
+                _ => self.store_ends::<u8>(at, held),
+            }
+        }
+    }
+}
+
+/// A stretch of keys and the payloads beside them. It borrows nothing: who uses it knows its
+/// length, and that no two threads write one place.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<W, P> {
+    keys: *mut W,
+    payloads: *mut u8,
+    payload: P,
+}
+
+// SAFETY: the pointers stand for exclusive slices of `Send` elements; every use is unsafe and
+// states which elements it touches.
+unsafe impl<W: Word, P: Payload> Send for Columns<W, P> {}
+// SAFETY: as for `Send`.
+unsafe impl<W: Word, P: Payload> Sync for Columns<W, P> {}
+
+impl<W: Word, P: Payload> Columns<W, P> {
+    pub(crate) fn new(keys: *mut W, payloads: *mut u8, payload: P) -> Self {
+        Columns {
+            keys,
+            payloads,
+            payload,
+        }
+    }
+
+    /// How the payloads are moved.
+    pub(crate) fn payload(self) -> P {
+        self.payload
+    }
+
+    /// Bytes of a key and its payload.
+    pub(crate) fn record_bytes(self) -> usize {
+        size_of::<W>() + self.payload.bytes()
+    }
+
+    /// Whether two columns lie in the same place.
+    pub(crate) fn same(self, other: Self) -> bool {
+        self.keys == other.keys
+    }
+
+    /// The columns from record `i` on.
+    ///
+    /// # Safety
+    /// There are at least `i` records.
+    #[inline(always)]
+    pub(crate) unsafe fn from(self, i: usize) -> Self {
+        // SAFETY: `i` is within the columns or one past their end.
+        unsafe {
+            Columns {
+                keys: self.keys.add(i),
+                payloads: self.payloads.add(i * self.payload.bytes()),
+                payload: self.payload,
+            }
+        }
+    }
+
+    /// The first `n` keys.
+    ///
+    /// # Safety
+    /// There are `n` keys, initialised, and nobody writes them while the slice lives.
+    #[inline(always)]
+    pub(crate) unsafe fn keys<'a>(self, n: usize) -> &'a [W] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.keys, n) }
+    }
+
+    /// The first `n` keys, to write.
+    ///
+    /// # Safety
+    /// There are `n` keys, initialised, and nobody else reads or writes them while the slice lives.
+    #[inline(always)]
+    pub(crate) unsafe fn keys_mut<'a>(self, n: usize) -> &'a mut [W] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.keys, n) }
+    }
+
+    /// Key `i`.
+    ///
+    /// # Safety
+    /// There are more than `i` keys, and nobody writes this one now.
+    #[inline(always)]
+    pub(crate) unsafe fn key(self, i: usize) -> W {
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.add(i).read() }
+    }
+
+    /// Record `i`.
+    ///
+    /// # Safety
+    /// There are more than `i` records, and nobody writes this one now.
+    #[inline(always)]
+    pub(crate) unsafe fn load(self, i: usize) -> (W, P::Held) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.key(i), self.payload.load(self.payloads, i)) }
+    }
+
+    /// Writes record `i`.
+    ///
+    /// # Safety
+    /// There is room for more than `i` records, and nobody else uses this one now.
+    #[inline(always)]
+    pub(crate) unsafe fn store(self, i: usize, (key, held): (W, P::Held)) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.keys.add(i).write(key);
+            self.payload.store(self.payloads, i, held);
+        }
+    }
+
+    /// Says that records from `i` on will soon be written.
+    #[inline(always)]
+    pub(crate) fn prefetch(self, i: usize) {
+        prefetch_write(self.keys.wrapping_add(i).cast());
+        if self.payload.bytes() > 0 {
+            prefetch_write(self.payloads.wrapping_add(i * self.payload.bytes()));
+        }
+    }
+
+    /// Copies the first `n` records to `to`.
+    ///
+    /// # Safety
+    /// Both have `n` records, and they do not overlap.
+    pub(crate) unsafe fn copy_to(self, to: Self, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            to.keys.copy_from_nonoverlapping(self.keys, n);
+            to.payloads
+                .copy_from_nonoverlapping(self.payloads, n * self.payload.bytes());
+        }
+    }
+
+    /// Swaps records `i` and `j`.
+    ///
+    /// # Safety
+    /// Both are there, and nobody else uses them now.
+    #[inline(always)]
+    pub(crate) unsafe fn swap(self, i: usize, j: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (a, b) = (self.load(i), self.load(j));
+            self.store(i, b);
+            self.store(j, a);
+        }
+    }
+}
+
+/// Says that the cache line after `at` will soon be written. A hint: any address will do.
+#[inline(always)]
+fn prefetch_write(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(at.wrapping_add(64).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Payloads of every width from 1 to 16 arrive whole, and nothing beside them changes.
+    #[test]
+    fn payloads_of_every_width() {
+        let from: Vec<u8> = (0..64).collect();
+        for bytes in 1..=16 {
+            let mut to = vec![0xee; 64];
+            // SAFETY: both columns hold three payloads of `bytes` bytes.
+            unsafe {
+                let held = Bytes(bytes).load(from.as_ptr(), 2);
+                Bytes(bytes).store(to.as_mut_ptr(), 1, held);
+            }
+            let mut expected = vec![0xee; 64];
+            expected[bytes..2 * bytes].copy_from_slice(&from[2 * bytes..3 * bytes]);
+            assert_eq!(to, expected, "{bytes} bytes");
+        }
+    }
+}

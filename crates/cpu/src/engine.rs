@@ -1,0 +1,214 @@
+//! The engine: tasks of any width and payload, led to the algorithm for them.
+
+use sweepsort_core::{
+    Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Word,
+    with_words,
+};
+
+use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
+use crate::hybrid::{self, Records};
+use crate::pool::Pool;
+use crate::scratch::Scratch;
+use crate::{argsort, count};
+
+/// Values of more bytes than this do not travel with their keys.
+const MAX_VALUE_BYTES: usize = 16;
+
+/// Sorts on the machine's cores. See the [crate's page](crate).
+///
+/// Inputs of fewer than some ten thousand keys start no threads and use none.
+#[derive(Debug)]
+pub struct CpuEngine {
+    pool: Pool,
+    scratch: Scratch,
+}
+
+impl CpuEngine {
+    /// An engine that keeps its scratch memory between tasks. It uses `threads` threads of its
+    /// own, started when first needed; without a number, the rayon pool that a call comes from, and
+    /// so by default as many as there are cores.
+    pub const fn new(threads: Option<usize>) -> Self {
+        CpuEngine {
+            pool: Pool::new(threads),
+            scratch: Scratch::new(true),
+        }
+    }
+
+    /// An engine that gives its scratch memory back after each task.
+    pub const fn ephemeral() -> Self {
+        CpuEngine {
+            pool: Pool::new(None),
+            scratch: Scratch::new(false),
+        }
+    }
+
+    /// The method for a task, by name.
+    fn algorithm(&self, shape: &Shape, spec: &Spec) -> Result<Algorithm> {
+        let unsupported = |what: String, instead: &str| Error::Unsupported {
+            engine: self.name(),
+            what,
+            instead: instead.into(),
+        };
+        if shape.payload_bytes > MAX_VALUE_BYTES {
+            return Err(unsupported(
+                format!("values of {} bytes", shape.payload_bytes),
+                "argsort, and move the values through the index",
+            ));
+        }
+        let bits = shape.width.bits();
+        let countable = shape.payload_bytes == 0 && bits <= 16 && spec.bits == (0..bits);
+        match &*spec.algorithm {
+            "auto" if countable && count::pays(shape.keys, bits) => Ok(Algorithm::Count),
+            "auto" | "hybrid" => Ok(Algorithm::Hybrid),
+            "count" if countable => Ok(Algorithm::Count),
+            "count" => Err(unsupported(
+                "counting anything but whole keys of 8 or 16 bits alone".into(),
+                "hybrid",
+            )),
+            name => Err(Error::UnknownAlgorithm {
+                engine: self.name(),
+                name: name.into(),
+                known: self.algorithms().join(", "),
+            }),
+        }
+    }
+
+    fn sort_keys<W: Word>(&self, keys: &mut [W], method: Algorithm, spec: &Spec) -> Result<Report> {
+        match method {
+            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.pool),
+            Algorithm::Hybrid => {
+                let whole = spec.bits == (0..W::BITS);
+                let data = Columns::new(keys.as_mut_ptr(), std::ptr::null_mut(), Nothing);
+                // SAFETY: the slice is borrowed for this call.
+                unsafe { self.sort_records(data, keys.len(), spec, !whole || spec.codec.ties) }
+            }
+        }
+    }
+
+    fn sort_pairs<W: Word>(
+        &self,
+        keys: &mut [W],
+        mut values: ValuesMut<'_>,
+        spec: &Spec,
+    ) -> Result<Report> {
+        let (n, start, pointer) = (keys.len(), keys.as_mut_ptr(), values.as_mut_ptr());
+        if values.len() != n {
+            return Err(Error::LengthMismatch {
+                keys: n,
+                others: values.len(),
+                what: "values",
+            });
+        }
+        // SAFETY: keys and values are `n` each, and borrowed for this call.
+        unsafe {
+            match values.value_bytes() {
+                0 => self.sort_records(Columns::new(start, pointer, Nothing), n, spec, true),
+                4 => self.sort_records(Columns::new(start, pointer, Fixed::<4>), n, spec, true),
+                8 => self.sort_records(Columns::new(start, pointer, Fixed::<8>), n, spec, true),
+                16 => self.sort_records(Columns::new(start, pointer, Fixed::<16>), n, spec, true),
+                other => {
+                    self.sort_records(Columns::new(start, pointer, Bytes(other)), n, spec, true)
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`hybrid::sort`].
+    unsafe fn sort_records<W: Word, P: Payload>(
+        &self,
+        data: Columns<W, P>,
+        n: usize,
+        spec: &Spec,
+        strict: bool,
+    ) -> Result<Report> {
+        let coder: Coder<W> = spec.codec.coder();
+        let records = Records {
+            data,
+            n,
+            coder,
+            bits: spec.bits.clone(),
+            strict,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { hybrid::sort(records, &self.pool, &self.scratch) }
+    }
+}
+
+/// The engine's methods.
+#[derive(Clone, Copy, PartialEq)]
+enum Algorithm {
+    Hybrid,
+    Count,
+}
+
+impl Engine for CpuEngine {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn algorithms(&self) -> &'static [&'static str] {
+        &["auto", "hybrid", "count"]
+    }
+
+    fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {
+        let (n, bits, threads) = (shape.keys, shape.width.bits(), self.pool.threads());
+        let key = shape.width.bytes();
+        let (algorithm, digits, workspace_bytes) = match self.algorithm(shape, spec)? {
+            Algorithm::Count => (
+                "count",
+                vec![Digit { shift: 0, bits }],
+                count::workspace(n, bits, threads),
+            ),
+            Algorithm::Hybrid => {
+                let record = key + shape.payload_bytes;
+                let bytes = if shape.argsort {
+                    argsort::workspace(n, key, shape.payload_bytes, threads)
+                } else {
+                    hybrid::workspace(n, record, threads)
+                };
+                (
+                    "hybrid",
+                    hybrid::digits(n, record, spec.bits.clone(), threads),
+                    bytes,
+                )
+            }
+        };
+        Ok(Plan {
+            engine: self.name(),
+            algorithm,
+            digits,
+            workspace_bytes,
+            threads,
+        })
+    }
+
+    fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
+        let method = self.algorithm(&task.shape(), spec)?;
+        match task {
+            Task::Keys(keys) => {
+                with_words!(WordsMut, keys, |keys| self.sort_keys(keys, method, spec))
+            }
+            Task::Pairs(keys, values) => {
+                with_words!(WordsMut, keys, |keys| self.sort_pairs(keys, values, spec))
+            }
+            Task::Argsort(keys, index) => {
+                if keys.len() != index.len() {
+                    return Err(Error::LengthMismatch {
+                        keys: keys.len(),
+                        others: index.len(),
+                        what: "index entries",
+                    });
+                }
+                with_words!(Words, keys, |keys| {
+                    argsort::sort(keys, index, spec, &self.pool, &self.scratch)
+                })
+            }
+            _ => Err(Error::Unsupported {
+                engine: self.name(),
+                what: "this kind of task".into(),
+                instead: "keys, pairs or argsort".into(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Threads: a rayon pool, asked for only when there is work for several.
+
+use std::error::Error as _;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use sweepsort_core::{Error, Result};
+
+/// Where workers come from.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    threads: Option<usize>,
+    own: OnceLock<Result<ThreadPool, String>>,
+}
+
+impl Pool {
+    /// A pool of `threads` workers of its own; or, without a number, the rayon pool that a call
+    /// comes from, which is the global one where it comes from none. Starts nothing yet.
+    pub(crate) const fn new(threads: Option<usize>) -> Self {
+        Pool {
+            threads,
+            own: OnceLock::new(),
+        }
+    }
+
+    /// How many workers a large input will have. Starts nothing.
+    pub(crate) fn threads(&self) -> usize {
+        match self.threads {
+            Some(threads) => threads.max(1),
+            None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
+            None => std::thread::available_parallelism().map_or(1, |threads| threads.get()),
+        }
+    }
+
+    /// Does `work` with several workers, or where that is not worth while with the caller alone.
+    ///
+    /// # Errors
+    /// [`Error::Threads`] if workers cannot be started; `work` has not begun then.
+    pub(crate) fn enter<T: Send>(
+        &self,
+        several: bool,
+        work: impl FnOnce(Crew) -> T + Send,
+    ) -> Result<T> {
+        static GLOBAL: OnceLock<Result<(), String>> = OnceLock::new();
+        match self.threads {
+            _ if !several => Ok(work(Crew::alone())),
+            Some(0 | 1) => Ok(work(Crew::alone())),
+            Some(threads) => {
+                let pool = self.own.get_or_init(|| {
+                    ThreadPoolBuilder::new()
+                        .num_threads(threads)
+                        .thread_name(|i| format!("sweepsort-{i}"))
+                        .build()
+                        .map_err(|error| error.to_string())
+                });
+                match pool {
+                    Ok(pool) => Ok(pool.install(|| work(Crew { threads }))),
+                    Err(why) => Err(Error::Threads {
+                        threads,
+                        why: why.clone(),
+                    }),
+                }
+            }
+            None => {
+                if rayon::current_thread_index().is_none() {
+                    // Rayon itself would panic where the global pool cannot be started.
+                    GLOBAL
+                        .get_or_init(start_global)
+                        .as_ref()
+                        .map_err(|why| Error::Threads {
+                            threads: self.threads(),
+                            why: why.clone(),
+                        })?;
+                }
+                Ok(rayon::scope(|_| {
+                    work(Crew {
+                        threads: rayon::current_num_threads(),
+                    })
+                }))
+            }
+        }
+    }
+}
+
+/// Starts the global pool, if nobody has.
+fn start_global() -> Result<(), String> {
+    match ThreadPoolBuilder::new().build_global() {
+        Ok(()) => Ok(()),
+        // Without a cause, the error says that the pool is there already.
+        Err(error) if ThreadPoolBuildError::source(&error).is_none() => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The workers that share one sort.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crew {
+    threads: usize,
+}
+
+impl Crew {
+    /// The caller alone.
+    pub(crate) const fn alone() -> Self {
+        Crew { threads: 1 }
+    }
+
+    /// How many workers there are.
+    pub(crate) fn threads(self) -> usize {
+        self.threads
+    }
+
+    /// Which worker runs this code; below [`threads`](Self::threads).
+    pub(crate) fn worker(self) -> usize {
+        if self.threads == 1 {
+            0
+        } else {
+            rayon::current_thread_index().unwrap_or(0)
+        }
+    }
+
+    /// Runs `task` on every item; whichever worker is free takes the next.
+    pub(crate) fn for_each<T: Send>(self, items: &mut [T], task: impl Fn(&mut T) + Send + Sync) {
+        if self.threads == 1 || items.len() == 1 {
+            items.iter_mut().for_each(task);
+        } else {
+            items.par_iter_mut().with_max_len(1).for_each(task);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The exclusive scan of a partition: from counts to places.
+
+use std::ops::Range;
+
+use sweepsort_core::Word;
+
+use crate::histogram::{Chunk, Counts};
+
+/// Turns the chunks' counts into places: keys go digit by digit, and within a digit chunk by chunk,
+/// which keeps the partition stable. Returns where each bucket lies; `start` is where the first
+/// does.
+pub(crate) fn places<W: Word>(chunks: &mut [Chunk<W>], start: usize) -> Vec<Range<usize>> {
+    let mut next = start;
+    (0..size_of::<Counts>() / size_of::<usize>())
+        .map(|digit| {
+            let first = next;
+            for chunk in chunks.iter_mut() {
+                let count = std::mem::replace(&mut chunk.counts[digit], next);
+                next += count;
+            }
+            first..next
+        })
+        .collect()
+}
+
+/// Turns counts into an exclusive scan of them, in place.
+#[inline(always)]
+pub(crate) fn exclusive(counts: &mut [u32]) {
+    let mut sum = 0;
+    for count in counts {
+        sum += std::mem::replace(count, sum);
+    }
+}

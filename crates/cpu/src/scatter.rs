@@ -1,0 +1,38 @@
+//! The scatter of a partition: each key to the next free place of its bucket.
+//!
+//! A sequential worker has no ranks to compute: the place that the scan gave its chunk, and a step
+//! further for each key, is base and rank in one.
+
+use std::ops::Range;
+
+use sweepsort_core::{Digit, Word};
+
+use crate::columns::{Columns, Payload};
+use crate::histogram::Counts;
+use crate::reading::Reading;
+
+/// Moves the records of `range` to `places[digit]`, which move on.
+///
+/// # Safety
+/// `from` holds the records of `range`. `to` has room at every place that `places`, stepping once
+/// for each key of its digit, arrives at, and nobody else uses those places or writes the range.
+pub(crate) unsafe fn scatter<W: Word, P: Payload, R: Reading<W>>(
+    from: Columns<W, P>,
+    to: Columns<W, P>,
+    range: Range<usize>,
+    places: &mut Counts,
+    reading: R,
+    digit: Digit,
+) {
+    for i in range {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (stored, held) = from.load(i);
+            let code = reading.code(stored);
+            let place = &mut places[digit.of(code)];
+            to.store(*place, (reading.keep(stored, code), held));
+            to.prefetch(*place);
+            *place += 1;
+        }
+    }
+}

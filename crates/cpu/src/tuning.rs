@@ -1,0 +1,51 @@
+//! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu.md` has
+//! the figures.
+
+/// Bits of a partition's digit. 256 buckets keep the scatter's open cache lines within a first
+/// level cache; 2048 cost three times as much a key where stores miss it.
+pub(crate) const PARTITION_BITS: u32 = 8;
+
+/// A bucket of at most so many bytes (keys and payload) is sorted in cache. It and the worker's
+/// memory of the same size fit a second level cache of 1 MiB.
+pub(crate) const LOCAL_BYTES: usize = 256 << 10;
+
+/// All workers' memory for local sorts together; with many workers each has less.
+pub(crate) const ALL_LOCAL_BYTES: usize = 48 << 20;
+
+/// Up to so many keys are sorted by insertion.
+pub(crate) const INSERTION_MAX: usize = 20;
+
+/// A local sort orders by as many bits as number its keys, and so many more: enough that few keys
+/// still agree and are left to the fix-up.
+pub(crate) const LOCAL_SPARE_BITS: u32 = 3;
+
+/// Up to so many bits are sorted by in one local pass, more in two.
+pub(crate) const LOCAL_ONE_PASS_BITS: u32 = 6;
+
+/// The most bits of a local pass: its table of counters fits a first level cache.
+pub(crate) const LOCAL_DIGIT_BITS: u32 = 11;
+
+/// Below so many keys a single thread is faster than several.
+pub(crate) const PARALLEL_FROM: usize = 1 << 16;
+
+/// A chunk that one worker reads at a time has at least so many keys.
+pub(crate) const CHUNK_MIN: usize = 1 << 14;
+
+/// Chunks for each worker: more even out an unlucky one, and cost counters.
+pub(crate) const CHUNKS_PER_WORKER: usize = 4;
+
+/// So many varying bits must be gained before the top digit is counted again, lower down: a second
+/// read costs about a third of a partition.
+pub(crate) const RECOUNT_BITS: u32 = 2;
+
+/// From so many keys up, 16-bit keys alone are counted: 2^16 counters a worker must pay.
+pub(crate) const COUNT_16_FROM: usize = 1 << 17;
+
+/// From so many keys up, 8-bit keys alone are counted.
+pub(crate) const COUNT_8_FROM: usize = 64;
+
+/// Up to so many bytes of scratch lie on the stack, and no memory is asked for.
+pub(crate) const STACK_BYTES: usize = 4 << 10;
+
+/// Inputs of fewer keys are sorted without reading the clock.
+pub(crate) const TIMED_FROM: usize = 1 << 12;
