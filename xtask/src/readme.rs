@@ -1,6 +1,5 @@
 //! The README: its table comes from a record in `results/`, and its commands run.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -46,6 +45,16 @@ impl Row {
     pub fn ours(&self) -> bool {
         self.contender.starts_with("sweepsort-")
     }
+
+    fn same_input(&self, other: &Row) -> bool {
+        (&self.r#type, &self.value_type, &self.distribution, self.n)
+            == (
+                &other.r#type,
+                &other.value_type,
+                &other.distribution,
+                other.n,
+            )
+    }
 }
 
 /// Fills the table anew.
@@ -81,10 +90,15 @@ fn filled() -> Result<String> {
     let readme = read()?;
     let (before, rest) = readme
         .split_once(BEGIN)
-        .with_context(|| format!("README.md has no `{BEGIN}FILE -->`"))?;
+        .with_context(|| format!("README.md has no `{BEGIN} FILE -->`"))?;
     let (file, rest) = rest
-        .split_once(" -->")
-        .context("README.md: no file named")?;
+        .split_once("-->")
+        .context("README.md: an open comment")?;
+    let file = file.trim();
+    if file.is_empty() {
+        println!("README.md names no record, and has no table");
+        return Ok(readme);
+    }
     let (_, after) = rest
         .split_once(END)
         .with_context(|| format!("README.md has no `{END}`"))?;
@@ -96,20 +110,19 @@ fn filled() -> Result<String> {
 
 /// The table: a row for each task, ours against the fastest peer of the same run.
 fn table(record: &Record, file: &str) -> Result<String> {
-    let mut tasks: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
-    for (place, row) in record.rows.iter().enumerate() {
-        let task = (&row.r#type, &row.value_type, &row.distribution, row.n);
-        // Tasks in the record's order, as the first row of each gives it.
-        let first = record.rows[..place]
-            .iter()
-            .position(|it| (&it.r#type, &it.value_type, &it.distribution, it.n) == task);
-        tasks.entry(first.unwrap_or(place)).or_default().push(row);
+    // In the record's order.
+    let mut tasks: Vec<Vec<&Row>> = Vec::new();
+    for row in &record.rows {
+        match tasks.iter_mut().find(|rows| rows[0].same_input(row)) {
+            Some(rows) => rows.push(row),
+            None => tasks.push(vec![row]),
+        }
     }
     let mut text = String::from(
         "| keys | input | how many | Sweepsort | fastest other | |\n|---|---|--:|--:|---|--:|\n",
     );
     let mut threads = 0;
-    for rows in tasks.values() {
+    for rows in &tasks {
         let fastest = |ours: bool| {
             rows.iter()
                 .filter(|row| row.ours() == ours && row.verified)

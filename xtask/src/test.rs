@@ -140,7 +140,13 @@ fn lints(state: &mut State) -> Result<Outcome> {
     with(state, &CLIPPY, || {
         run_command(
             cargo()
-                .args(["clippy", "--workspace", "--all-targets", "--"])
+                .args([
+                    "clippy",
+                    "--workspace",
+                    "--all-targets",
+                    "--keep-going",
+                    "--",
+                ])
                 .args(["--deny", "warnings"]),
         )
     })

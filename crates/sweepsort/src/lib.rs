@@ -152,3 +152,8 @@ pub fn partition_by<K: Copy + Send + Sync>(
 ) -> Result<Vec<usize>> {
     sorter::NATURAL.partition_by(keys, groups, category)
 }
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
