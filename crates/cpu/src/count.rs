@@ -20,7 +20,7 @@ pub(crate) fn pays(n: usize, bits: u32) -> bool {
 pub(crate) fn workspace(n: usize, bits: u32, threads: usize) -> usize {
     let workers = if n < PARALLEL_FROM { 1 } else { threads };
     // One table for each worker, one for the scan.
-    (workers + 1) * size_of::<usize>() << bits
+    ((workers + 1) * size_of::<usize>()) << bits
 }
 
 /// Sorts keys in place.
