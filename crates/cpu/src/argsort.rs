@@ -11,9 +11,10 @@ use sweepsort_core::{Codec, Coder, IndexMut, Report, Result, Spec, Stage, Width,
 
 use crate::columns::{Columns, Fixed, Payload};
 use crate::hybrid::{self, Records};
+use crate::map;
 use crate::pool::Pool;
 use crate::scratch::Scratch;
-use crate::tuning::{CHUNK_MIN, PARALLEL_FROM, TIMED_FROM};
+use crate::tuning::TIMED_FROM;
 
 /// An index entry.
 pub(crate) trait Entry: Copy + Send + Sync {
@@ -107,7 +108,7 @@ struct Work<'a, E> {
 impl<E: Entry> Work<'_, E> {
     /// Fills the index with all positions in order.
     fn number(&mut self) -> Result<()> {
-        fill(self.pool, self.index, |position| E::new(position))
+        map::fill(self.pool, self.index, |position| E::new(position))
     }
 
     /// Sorts the index, as it stands, stably by `bits` of the codes of the positions in it.
@@ -124,7 +125,7 @@ impl<E: Entry> Work<'_, E> {
         let codes =
             unsafe { std::slice::from_raw_parts_mut(block.start().cast::<MaybeUninit<W>>(), n) };
         let index = &*self.index;
-        fill(self.pool, codes, |i| {
+        map::fill(self.pool, codes, |i| {
             MaybeUninit::new(code(index[i].position()))
         })?;
         if n >= TIMED_FROM {
@@ -152,25 +153,4 @@ impl<E: Entry> Work<'_, E> {
         self.report.workspace_bytes += bytes;
         Ok(())
     }
-}
-
-/// Sets `values[i]` to `value(i)` for all `i`.
-fn fill<T: Send>(
-    pool: &Pool,
-    values: &mut [T],
-    value: impl Fn(usize) -> T + Send + Sync,
-) -> Result<()> {
-    let fill_from = |start: usize, part: &mut [T]| {
-        part.iter_mut()
-            .enumerate()
-            .for_each(|(i, slot)| *slot = value(start + i));
-    };
-    if values.len() < PARALLEL_FROM {
-        fill_from(0, values);
-        return Ok(());
-    }
-    pool.enter(true, |crew| {
-        let mut parts: Vec<_> = values.chunks_mut(CHUNK_MIN).enumerate().collect();
-        crew.for_each(&mut parts, |(i, part)| fill_from(*i * CHUNK_MIN, part));
-    })
 }

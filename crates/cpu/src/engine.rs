@@ -42,6 +42,11 @@ impl CpuEngine {
         }
     }
 
+    /// Where the workers come from.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// The method for a task, by name.
     fn algorithm(&self, shape: &Shape, spec: &Spec) -> Result<Algorithm> {
         let unsupported = |what: String, instead: &str| Error::Unsupported {
@@ -78,7 +83,7 @@ impl CpuEngine {
             Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.pool),
             Algorithm::Hybrid => {
                 let whole = spec.bits == (0..W::BITS);
-                let data = Columns::new(keys.as_mut_ptr(), std::ptr::null_mut(), Nothing);
+                let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
                 // SAFETY: the slice is borrowed for this call.
                 unsafe { self.sort_records(data, keys.len(), spec, !whole || spec.codec.ties) }
             }

@@ -21,6 +21,7 @@
 //! | `local` | a bucket sorted in cache |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |
 //! | `argsort` | the index, made and sorted as the keys' payload |
+//! | `map` | work on each element by itself: fill, collect, permute |
 //! | `columns`, `reading` | what travels: a key and its payload; a word and its code |
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 
@@ -31,6 +32,7 @@ mod engine;
 mod histogram;
 mod hybrid;
 mod local;
+mod map;
 mod pool;
 mod reading;
 mod scan;

@@ -39,11 +39,9 @@ where
 {
     // A category out of range is kept as found, for the message; none in range has its number.
     let first_bad = std::sync::Mutex::new(None::<(usize, usize)>);
-    let base = keys.as_ptr() as usize;
-    let mut categories = permutation::collect(keys, |key| {
-        let found = category(key);
+    let mut categories = sorter.engine().collect(keys.len(), |index| {
+        let found = category(&keys[index]);
         if found >= groups {
-            let index = (std::ptr::from_ref(key) as usize - base) / size_of::<K>().max(1);
             let mut first = first_bad
                 .lock()
                 .unwrap_or_else(|poison| poison.into_inner());

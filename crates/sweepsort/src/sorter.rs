@@ -190,7 +190,7 @@ impl Sorter {
     ) -> Result<Report> {
         same_length(keys.len(), values.len(), "values")?;
         let width = Width::holding(K::BITS);
-        let (Some(width), 1..=MAX_TRAVELLING_BYTES) = (width, size_of::<V>()) else {
+        let (Some(width), 0..=MAX_TRAVELLING_BYTES) = (width, size_of::<V>()) else {
             return self.permute(keys, values);
         };
         let spec = self.spec::<K>(Codec::for_records, stable)?;
@@ -295,7 +295,9 @@ impl Sorter {
         }
         match Width::holding(K::BITS) {
             Some(width) => with_width!(width, |W| {
-                let words = permutation::collect(keys, |key| W::truncate(key.bits()))?;
+                let words = self
+                    .engine
+                    .collect(keys.len(), |i| W::truncate(keys[i].bits()))?;
                 self.run(
                     Task::Argsort(words.as_slice().into(), I::as_index(index)),
                     &spec,
@@ -303,6 +305,11 @@ impl Sorter {
             }),
             None => permutation::index_wide(self, keys, index, &spec),
         }
+    }
+
+    /// The engine, for the work around a sort.
+    pub(crate) fn engine(&self) -> &CpuEngine {
+        &self.engine
     }
 
     /// Runs a task, and notes in its report why this engine ran it.
@@ -323,13 +330,15 @@ impl Sorter {
         spec: &Spec,
     ) -> Result<Report> {
         with_width!(width, |W| {
-            let mut words = permutation::collect(keys, |key| W::truncate(key.bits()))?;
+            let mut words = self
+                .engine
+                .collect(keys.len(), |i| W::truncate(keys[i].bits()))?;
             let task = match values {
                 Some(values) => Task::Pairs(words.as_mut_slice().into(), values),
                 None => Task::Keys(words.as_mut_slice().into()),
             };
             let report = self.run(task, spec)?;
-            permutation::fill(keys, |i| K::from_bits(words[i].widen()));
+            self.engine.fill(keys, |i| K::from_bits(words[i].widen()))?;
             Ok(report)
         })
     }
