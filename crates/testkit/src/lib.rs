@@ -5,13 +5,21 @@
 //! * [`distribution`] makes keys at random, the same ones for a seed on every machine.
 //! * [`check`] looks at an output: the first disorder, the multiset, an index.
 //!
-//! The tool's `gen`, `check` and `bench` use these too.
+//! The tool's `gen`, `check` and `bench` use these too. For tests alone:
+//!
+//! * [`pattern`] makes the inputs that sorts are known to stumble over, and lists sizes.
+//! * [`oracle`] says what must come out, by the standard library's stable sort.
+//! * [`suite`] runs any [`Engine`](sweepsort_core::Engine) through a table of cases.
 
 pub mod check;
 pub mod distribution;
+pub mod oracle;
 pub mod order;
+pub mod pattern;
 mod random;
+pub mod suite;
 
 pub use check::{Fingerprint, check_index, fingerprint, first_disorder, same_multiset};
 pub use distribution::{Distribution, Generator, Sample, generate};
 pub use order::{Ordered, Wanted};
+pub use pattern::{Pattern, sizes};

@@ -232,6 +232,48 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// The order of keys alone, which never tie but by their bits outside `bits`.
+    pub fn of_keys(order: Order, nan: Nan, bits: Option<Range<u32>>) -> Self {
+        Wanted {
+            order,
+            nan,
+            bits,
+            ties: false,
+        }
+    }
+
+    /// The order of pairs and of an argsort, where NaNs tie and zeros tie unless the policy is
+    /// [`Nan::Total`].
+    pub fn of_records(order: Order, nan: Nan, bits: Option<Range<u32>>) -> Self {
+        Wanted {
+            order,
+            nan,
+            bits,
+            ties: true,
+        }
+    }
+
+    /// A number for a key such that keys in the wanted order have ascending numbers, and keys that
+    /// tie have the same. For keys of up to 128 bits. Says the same as
+    /// [`compare`](Self::compare), and sorts faster.
+    pub fn rank_of<K: Ordered>(&self, key: &K) -> u128 {
+        let place = if K::NANS == 0 || self.nan == Nan::Total {
+            key.position()
+        } else if self.ties {
+            self.place(&key.representative())
+        } else {
+            self.place(key)
+        };
+        let place = match &self.bits {
+            None => place,
+            Some(bits) => field(place, bits),
+        };
+        match self.order {
+            Order::Ascending => place,
+            Order::Descending => u128::MAX - place,
+        }
+    }
+
     /// Whether `a` belongs before `b` (`Less`), after it, or ties with it.
     pub fn compare<K: Ordered>(&self, a: &K, b: &K) -> Ordering {
         let ascending = if K::NANS == 0 || self.nan == Nan::Total {
@@ -345,6 +387,8 @@ mod tests {
                             "{whole:?} {pair:?}"
                         );
                         assert!(ties && nan != Nan::Total || expected.is_lt());
+                        let ranks = (whole.rank_of(&pair[0]), whole.rank_of(&pair[1]));
+                        assert_eq!(ranks.0.cmp(&ranks.1), expected, "{whole:?} {pair:?}");
                     }
                 }
             }
