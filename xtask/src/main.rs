@@ -1,9 +1,11 @@
 //! The chores of Sweepsort, as `cargo xtask CHORE`.
 
+mod charts;
 mod counts;
 mod fuzz;
 mod process;
 mod readme;
+mod record;
 mod repository;
 mod sanitize;
 mod test;
@@ -46,7 +48,9 @@ enum Chore {
         /// Only tests whose name contains one of these.
         filters: Vec<String>,
     },
-    /// Fills the README's table from the record in results/ that it names.
+    /// Draws a chart in docs/charts/ for each record in results/.
+    Charts,
+    /// Fills the README's table from the record in results/ that its opening comment names.
     ReadmeTable,
 }
 
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
             no_install,
             filters,
         } => sanitize::run(!no_install, &filters),
+        Chore::Charts => charts::run(),
         Chore::ReadmeTable => readme::write_table(),
     };
     match done {

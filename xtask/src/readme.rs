@@ -1,61 +1,25 @@
 //! The README: its table comes from a record in `results/`, and its commands run.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
 
+use crate::charts::chart_of;
 use crate::process::{program, root, run, target_dir, works};
+use crate::record::{Machine, Record, Row};
 use crate::test::Outcome;
 
 /// The table stands between these two; the first names the record.
 const BEGIN: &str = "<!-- bench:begin";
 const END: &str = "<!-- bench:end -->";
 
-/// What `sweepsort bench --json` wrote, as far as the README and its checks ask.
-#[derive(Deserialize)]
-pub struct Record {
-    pub machine: Machine,
-    pub rows: Vec<Row>,
-}
+/// The table has inputs of so many keys or more.
+const SHOWN_FROM: u64 = 10_000_000;
 
-#[derive(Deserialize)]
-pub struct Machine {
-    pub cpu: String,
-    pub os: String,
-    pub date: String,
-    pub commit: String,
-}
-
-#[derive(Deserialize)]
-pub struct Row {
-    pub contender: String,
-    pub r#type: String,
-    pub value_type: Option<String>,
-    pub n: u64,
-    pub distribution: String,
-    pub threads: u64,
-    pub keys_per_s: Option<f64>,
-    pub verified: bool,
-}
-
-impl Row {
-    /// Whether the contender is one of ours.
-    pub fn ours(&self) -> bool {
-        self.contender.starts_with("sweepsort-")
-    }
-
-    fn same_input(&self, other: &Row) -> bool {
-        (&self.r#type, &self.value_type, &self.distribution, self.n)
-            == (
-                &other.r#type,
-                &other.value_type,
-                &other.distribution,
-                other.n,
-            )
-    }
-}
+/// The inputs shown beside uniform ones: those that a first read can notice, and a skewed one. The
+/// chart has all.
+const OTHER_INPUTS: &[&str] = &["sorted", "reverse", "equal", "zipf"];
 
 /// Fills the table anew.
 pub fn write_table() -> Result<()> {
@@ -103,51 +67,54 @@ fn filled() -> Result<String> {
         .split_once(END)
         .with_context(|| format!("README.md has no `{END}`"))?;
     let text = std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())?;
-    let record: Record = serde_json::from_str(&text).with_context(|| file.to_owned())?;
+    let record = Record::parse(&text).with_context(|| file.to_owned())?;
     let table = table(&record, file)?;
     Ok(format!("{before}{BEGIN} {file} -->\n{table}{END}{after}"))
 }
 
-/// The table: a row for each task, ours against the fastest peer of the same run.
+/// The tables: speed on uniform keys, and on a few other inputs where the record has them.
 fn table(record: &Record, file: &str) -> Result<String> {
-    // In the record's order.
-    let mut tasks: Vec<Vec<&Row>> = Vec::new();
-    for row in &record.rows {
-        match tasks.iter_mut().find(|rows| rows[0].same_input(row)) {
-            Some(rows) => rows.push(row),
-            None => tasks.push(vec![row]),
-        }
-    }
+    let results: Vec<Comparison> = comparisons(&record.rows);
+    let uniform = |it: &&Comparison| it.ours.distribution == "uniform" && it.ours.n >= SHOWN_FROM;
     let mut text = String::from(
-        "| keys | input | how many | Sweepsort | fastest other | |\n|---|---|--:|--:|---|--:|\n",
+        "| keys, uniform | how many | Sweepsort | fastest other | ratio |\n|---|--:|--:|---|--:|\n",
     );
-    let mut threads = 0;
-    for rows in &tasks {
-        let fastest = |ours: bool| {
-            rows.iter()
-                .filter(|row| row.ours() == ours && row.verified)
-                .filter_map(|row| Some((*row, row.keys_per_s?)))
-                .max_by(|(_, a), (_, b)| a.total_cmp(b))
-        };
-        let (Some((ours, speed)), Some((peer, peer_speed))) = (fastest(true), fastest(false))
-        else {
-            continue;
-        };
-        threads = threads.max(ours.threads);
+    for result in results.iter().filter(uniform) {
         writeln!(
             text,
-            "| {} | {} | {} | **{}** | {} ({}) | {:.1}× |",
-            task(ours),
-            ours.distribution,
-            count(ours.n),
-            millions(speed),
-            millions(peer_speed),
-            peer.contender,
-            speed / peer_speed,
+            "| {} | {} | **{}** | {} ({}) | {:.1}× |",
+            task(result.ours),
+            count(result.ours.n),
+            millions(result.speed),
+            millions(result.peer_speed),
+            result.peer.contender,
+            result.ratio(),
         )?;
     }
-    if threads == 0 {
-        bail!("{file} has no task that both Sweepsort and another library ran");
+    let Some(first) = results.iter().find(uniform) else {
+        bail!("{file} has no input of {SHOWN_FROM} uniform keys or more with a peer");
+    };
+    let others: Vec<&Comparison> = results
+        .iter()
+        .filter(|it| OTHER_INPUTS.contains(&it.ours.distribution.as_str()))
+        .filter(|it| it.ours.value_type.is_none() && it.ours.n >= SHOWN_FROM)
+        .collect();
+    if !others.is_empty() {
+        text.push_str("\n| keys, other inputs | how many | Sweepsort | fastest other | ratio |\n");
+        text.push_str("|---|--:|--:|---|--:|\n");
+    }
+    for result in others {
+        writeln!(
+            text,
+            "| {}, {} | {} | **{}** | {} ({}) | {:.1}× |",
+            result.ours.key_type,
+            result.ours.distribution,
+            count(result.ours.n),
+            millions(result.speed),
+            millions(result.peer_speed),
+            result.peer.contender,
+            result.ratio(),
+        )?;
     }
     let Machine {
         cpu,
@@ -156,21 +123,75 @@ fn table(record: &Record, file: &str) -> Result<String> {
         commit,
     } = &record.machine;
     let day = date.split('T').next().unwrap_or(date);
-    let commit = commit.get(..10).unwrap_or(commit);
+    let threads = first.ours.threads;
+    let chart = chart_of(Path::new(file))?;
+    let chart = match root().join(&chart).exists() {
+        true => format!(", [a chart]({})", chart.display()),
+        false => String::new(),
+    };
     writeln!(
         text,
-        "\nMillion keys a second, medians, on {cpu}, {threads} threads, {os}, {day}, commit \
-         {commit}; all outputs verified. [The record]({file}) has every run."
+        "\nMillion keys a second, medians, {threads} threads; {cpu}, {os}; {day}, commit {commit}. \
+         Scratch memory is kept between sorts (`Sorter`), all outputs are verified. The fastest \
+         other of the same run; for pairs and argsort, the fastest stable one. [The \
+         record]({file}){chart}."
     )?;
     Ok(text)
+}
+
+/// Ours and the fastest peer on one input.
+struct Comparison<'a> {
+    ours: &'a Row,
+    speed: f64,
+    peer: &'a Row,
+    peer_speed: f64,
+}
+
+impl Comparison<'_> {
+    fn ratio(&self) -> f64 {
+        self.speed / self.peer_speed
+    }
+}
+
+/// A comparison for each input that both ran on, in the record's order.
+fn comparisons(rows: &[Row]) -> Vec<Comparison<'_>> {
+    let mut inputs: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        match inputs.iter_mut().find(|input| input[0].same_input(row)) {
+            Some(input) => input.push(row),
+            None => inputs.push(vec![row]),
+        }
+    }
+    inputs
+        .iter()
+        .filter_map(|input| {
+            let (ours, speed) = fastest(input, Row::main)?;
+            let (peer, peer_speed) = fastest(input, Row::peer)?;
+            Some(Comparison {
+                ours,
+                speed,
+                peer,
+                peer_speed,
+            })
+        })
+        .collect()
+}
+
+/// The fastest of some contenders, and its keys a second.
+fn fastest<'a>(input: &[&'a Row], of: fn(&Row) -> bool) -> Option<(&'a Row, f64)> {
+    input
+        .iter()
+        .filter(|row| of(row))
+        .filter_map(|row| Some((*row, row.keys_per_s?)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// What was sorted, in a few words.
 fn task(row: &Row) -> String {
     match row.value_type.as_deref() {
-        None => row.r#type.clone(),
-        Some("index") => format!("{}, argsort", row.r#type),
-        Some(value) => format!("{} with {value} values", row.r#type),
+        None => row.key_type.clone(),
+        Some("index") => format!("{}, argsort", row.key_type),
+        Some(value) => format!("{} with {value} values, stable", row.key_type),
     }
 }
 
@@ -276,14 +297,14 @@ mod tests {
 
     #[test]
     fn table_takes_the_fastest_other() {
-        let row = |contender: &str, threads, keys_per_s| Row {
+        let row = |contender: &str, value_type: Option<&str>, millions: f64| Row {
             contender: contender.into(),
-            r#type: "u32".into(),
-            value_type: None,
-            n: 1000,
+            key_type: "u32".into(),
+            value_type: value_type.map(Into::into),
+            n: 10_000_000,
             distribution: "uniform".into(),
-            threads,
-            keys_per_s: Some(keys_per_s),
+            threads: 2,
+            keys_per_s: Some(millions * 1e6),
             verified: true,
         };
         let record = Record {
@@ -291,19 +312,25 @@ mod tests {
                 cpu: "a CPU".into(),
                 os: "an OS".into(),
                 date: "2026-01-02T03:04:05Z".into(),
-                commit: "0123456789abcdef".into(),
+                commit: "0123456789ab".into(),
             },
             rows: vec![
-                row("std-stable", 1, 4e6),
-                row("sweepsort-cpu", 2, 300e6),
-                row("rdst", 2, 100e6),
+                row("std-stable", None, 4.0),
+                row("sweepsort-cpu", None, 300.0),
+                row("rdst", None, 100.0),
+                row("sweepsort-cpu", Some("u64"), 90.0),
+                row("sweepsort-cpu-unstable", Some("u64"), 99.0),
+                row("rdst", Some("u64"), 80.0),
+                row("radsort", Some("u64"), 60.0),
             ],
         };
         let table = table(&record, "results/x.json").unwrap();
-        assert!(
-            table.contains("| u32 | uniform | 10³ | **300** | 100 (rdst) | 3.0× |"),
-            "{table}"
-        );
-        assert!(table.contains("2026-01-02, commit 0123456789"), "{table}");
+        for line in [
+            "| u32 | 10⁷ | **300** | 100 (rdst) | 3.0× |",
+            "| u32 with u64 values, stable | 10⁷ | **90** | 60 (radsort) | 1.5× |",
+        ] {
+            assert!(table.contains(line), "{table}");
+        }
+        assert!(table.contains("2026-01-02, commit 0123456789ab"), "{table}");
     }
 }
