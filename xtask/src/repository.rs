@@ -48,6 +48,7 @@ pub fn check() -> Result<Outcome> {
             Some("md") => {
                 let folder = path.parent().unwrap_or(root());
                 wrong.extend(broken_links(&text, folder).map(|it| format!("{file}: {it}")));
+                wrong.extend(lost_paths(&text).map(|it| format!("{file}: {it}")));
             }
             Some("json") if file.starts_with("results/") => {
                 let checked = Record::parse(&text).and_then(|record| record.check());
@@ -100,6 +101,18 @@ fn broken_links(markdown: &str, folder: &Path) -> impl Iterator<Item = String> {
         .map(|link| format!("the link to {link} leads nowhere"))
 }
 
+/// Paths in `code` that look like the repository's, and are not there.
+fn lost_paths(markdown: &str) -> impl Iterator<Item = String> {
+    const FOLDERS: [&str; 5] = ["crates/", "docs/", "results/", "examples/", "xtask/"];
+    // Between fences every second piece is prose; in prose, between backticks, code.
+    let prose = markdown.split("\n```").step_by(2);
+    prose
+        .flat_map(|prose| prose.split('`').skip(1).step_by(2))
+        .filter(|code| FOLDERS.iter().any(|folder| code.starts_with(folder)))
+        .filter(|code| !code.contains([' ', '*', '{', '<', '…']) && !root().join(code).exists())
+        .map(|code| format!("there is no {code}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +130,13 @@ mod tests {
         let text = "[a](README.md) [b](no.md#x) [c](#x) [d](https://docs.rs) [e](docs)";
         let broken: Vec<String> = broken_links(text, root()).collect();
         assert_eq!(broken, ["the link to no.md leads nowhere"]);
+    }
+
+    #[test]
+    fn lost_paths_are_found() {
+        let text = "`docs/README.md` `docs/no.md`\n```sh\nsort `docs/other.md`\n```\n`xtask/no`";
+        let lost: Vec<String> = lost_paths(text).collect();
+        assert_eq!(lost, ["there is no docs/no.md", "there is no xtask/no"]);
     }
 
     #[test]
