@@ -1,27 +1,30 @@
-//! `cargo xtask charts`: a chart for each record, drawn by the tool.
+//! `cargo xtask charts`: the charts of records, drawn by the tool.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::process::{cargo, root, run as run_command};
-use crate::record;
+use crate::readme;
 
-/// Draws every chart anew.
-pub fn run() -> Result<()> {
-    let records = record::files()?;
-    if records.is_empty() {
-        bail!("results/ has no records");
-    }
-    std::fs::create_dir_all(root().join("docs/charts"))?;
-    for file in records {
+/// Draws the charts of these records, or of the README's.
+pub fn run(records: &[PathBuf]) -> Result<()> {
+    let of_readme = match records {
+        [] => Some(PathBuf::from(readme::record_file()?)),
+        _ => None,
+    };
+    for record in records.iter().chain(&of_readme) {
+        let chart = chart_of(record)?;
+        if let Some(folder) = chart.parent() {
+            std::fs::create_dir_all(root().join(folder))?;
+        }
         run_command(
             cargo()
                 .args(["run", "--quiet", "--release", "--", "bench", "--force"])
                 .arg("--from")
-                .arg(&file)
+                .arg(record)
                 .arg("--chart")
-                .arg(root().join(chart_of(&file)?)),
+                .arg(chart),
         )?;
     }
     Ok(())

@@ -11,6 +11,7 @@ mod sanitize;
 mod test;
 mod tools;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -48,8 +49,11 @@ enum Chore {
         /// Only tests whose name contains one of these.
         filters: Vec<String>,
     },
-    /// Draws a chart in docs/charts/ for each record in results/.
-    Charts,
+    /// Draws charts of benchmark records in docs/charts/.
+    Charts {
+        /// Records in results/; the README's unless given.
+        records: Vec<PathBuf>,
+    },
     /// Fills the README's table from the record in results/ that its opening comment names.
     ReadmeTable,
 }
@@ -62,7 +66,7 @@ fn main() -> ExitCode {
             no_install,
             filters,
         } => sanitize::run(!no_install, &filters),
-        Chore::Charts => charts::run(),
+        Chore::Charts { records } => charts::run(&records),
         Chore::ReadmeTable => readme::write_table(),
     };
     match done {

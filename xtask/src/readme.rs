@@ -49,23 +49,37 @@ fn read() -> Result<String> {
     std::fs::read_to_string(path()).context("README.md")
 }
 
-/// The README with its table filled from its record.
-fn filled() -> Result<String> {
-    let readme = read()?;
+/// The README in three parts: up to the record's name, that name, and from the table's end.
+fn parts(readme: &str) -> Result<(&str, &str, &str)> {
     let (before, rest) = readme
         .split_once(BEGIN)
         .with_context(|| format!("README.md has no `{BEGIN} FILE -->`"))?;
     let (file, rest) = rest
         .split_once("-->")
         .context("README.md: an open comment")?;
-    let file = file.trim();
+    let (_, after) = rest
+        .split_once(END)
+        .with_context(|| format!("README.md has no `{END}`"))?;
+    Ok((before, file.trim(), after))
+}
+
+/// The record that the README's table comes from.
+pub fn record_file() -> Result<String> {
+    let readme = read()?;
+    match parts(&readme)? {
+        (_, "", _) => bail!("README.md names no record; name one in its `{BEGIN} FILE -->`"),
+        (_, file, _) => Ok(file.to_owned()),
+    }
+}
+
+/// The README with its table filled from its record.
+fn filled() -> Result<String> {
+    let readme = read()?;
+    let (before, file, after) = parts(&readme)?;
     if file.is_empty() {
         println!("README.md names no record, and has no table");
         return Ok(readme);
     }
-    let (_, after) = rest
-        .split_once(END)
-        .with_context(|| format!("README.md has no `{END}`"))?;
     let text = std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())?;
     let record = Record::parse(&text).with_context(|| file.to_owned())?;
     let table = table(&record, file)?;
