@@ -50,6 +50,8 @@ pub enum Command {
     Gen(GenArgs),
     /// Tell whether a file is in order, and made of another's keys
     Check(CheckArgs),
+    /// Measure sorting, alone or beside other people's sorts
+    Bench(crate::bench::Args),
     /// List the engines, and why absent ones are absent
     Devices(DevicesArgs),
     /// Print a script that completes flags in a shell

@@ -5,6 +5,7 @@
 //! of them; [`summary`] tells what was done, or [`exit`] what was wrong.
 
 pub mod args;
+pub mod bench;
 pub mod check;
 pub mod devices;
 pub mod exit;
@@ -41,6 +42,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Sort(args) => sort::run(args),
         Command::Gen(args) => r#gen::run(args),
         Command::Check(args) => check::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Completions(args) => {
             let mut script = Vec::new();

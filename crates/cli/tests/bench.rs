@@ -33,20 +33,32 @@ fn rows(record: &Value) -> &[Value] {
 
 /// The distinct texts of a field; null is `-`.
 fn texts<'a>(rows: &'a [Value], field: &str) -> BTreeSet<&'a str> {
-    rows.iter().map(|row| row[field].as_str().unwrap_or("-")).collect()
+    rows.iter()
+        .map(|row| row[field].as_str().unwrap_or("-"))
+        .collect()
 }
 
 fn fields(value: &Value) -> Vec<&str> {
     let map = value.as_object();
-    map.map(|map| map.keys().map(String::as_str).collect()).unwrap_or_default()
+    map.map(|map| map.keys().map(String::as_str).collect())
+        .unwrap_or_default()
 }
 
 /// Every field of the documents and no other, with sound values.
 #[test]
 fn records_are_as_documented() -> Outcome {
     let record = record(&[
-        "-t", "u32,f64,bool", "--value-type", "none,u64,index", "-n", "1e3,40000", "--threads", "1,2",
-        "-d", "uniform,equal", "--fresh",
+        "-t",
+        "u32,f64,bool",
+        "--value-type",
+        "none,u64,index",
+        "-n",
+        "1e3,40000",
+        "--threads",
+        "1,2",
+        "-d",
+        "uniform,equal",
+        "--fresh",
     ])?;
     assert_eq!(fields(&record), ["machine", "rows"]);
     let mut machine = ["cpu", "gpu", "driver", "os", "commit", "date"];
@@ -62,17 +74,42 @@ fn records_are_as_documented() -> Outcome {
     assert_eq!(rows.len(), 24 * (2 + 3 + 2));
     assert_eq!(
         texts(rows, "contender"),
-        BTreeSet::from(["sweepsort-cpu", "sweepsort-cpu-fresh", "sweepsort-cpu-unstable"])
+        BTreeSet::from([
+            "sweepsort-cpu",
+            "sweepsort-cpu-fresh",
+            "sweepsort-cpu-unstable"
+        ])
     );
     assert_eq!(texts(rows, "type"), BTreeSet::from(["bool", "f64", "u32"]));
-    assert_eq!(texts(rows, "value_type"), BTreeSet::from(["-", "index", "u64"]));
-    assert_eq!(texts(rows, "distribution"), BTreeSet::from(["equal", "uniform"]));
+    assert_eq!(
+        texts(rows, "value_type"),
+        BTreeSet::from(["-", "index", "u64"])
+    );
+    assert_eq!(
+        texts(rows, "distribution"),
+        BTreeSet::from(["equal", "uniform"])
+    );
     assert_eq!(texts(rows, "engine"), BTreeSet::from(["cpu"]));
     assert_eq!(texts(rows, "residence"), BTreeSet::from(["host"]));
     let mut names = [
-        "contender", "engine", "algorithm", "type", "value_type", "n", "distribution", "threads",
-        "residence", "radix_bits", "block", "median_s", "min_s", "max_s", "keys_per_s",
-        "floor_fraction", "peak_bytes", "verified",
+        "contender",
+        "engine",
+        "algorithm",
+        "type",
+        "value_type",
+        "n",
+        "distribution",
+        "threads",
+        "residence",
+        "radix_bits",
+        "block",
+        "median_s",
+        "min_s",
+        "max_s",
+        "keys_per_s",
+        "floor_fraction",
+        "peak_bytes",
+        "verified",
     ];
     names.sort();
     for row in rows {
@@ -96,7 +133,16 @@ fn charts_come_from_records() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (json, first, second) = (path("a.json"), path("a.svg"), path("b.svg"));
-    let measure = ["-n", "100,1000", "-d", "uniform,sorted", "--json", &json, "--chart", &first];
+    let measure = [
+        "-n",
+        "100,1000",
+        "-d",
+        "uniform,sorted",
+        "--json",
+        &json,
+        "--chart",
+        &first,
+    ];
     let output = bench(&measure)?;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("u32, 1,000 keys, sorted"));
@@ -112,7 +158,9 @@ fn charts_come_from_records() -> Outcome {
     assert!(std::fs::read_to_string(&first)?.contains("sweepsort-cpu"));
 
     // A part of it.
-    let output = bench(&["--from", &json, "-n", "100", "-d", "sorted", "--chart", &second, "--force"])?;
+    let output = bench(&[
+        "--from", &json, "-n", "100", "-d", "sorted", "--chart", &second, "--force",
+    ])?;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(!text(&output.stdout).contains("1,000 keys"));
     well_formed(&std::fs::read_to_string(&second)?);
@@ -144,7 +192,10 @@ fn well_formed(svg: &str) {
 /// What cannot be had is refused in one line before anything is measured.
 #[test]
 fn nonsense_is_refused() -> Outcome {
-    let missing = Path::new("no-such-folder").join("a.json").display().to_string();
+    let missing = Path::new("no-such-folder")
+        .join("a.json")
+        .display()
+        .to_string();
     for (arguments, part) in [
         (&["-t", "u33"][..], "u33"),
         (&["-d", "gaussian"], "gaussian"),
@@ -175,7 +226,11 @@ fn nonsense_is_refused() -> Outcome {
 #[cfg(not(feature = "peers"))]
 #[test]
 fn peers_want_a_feature() -> Outcome {
-    for arguments in [&["--peers"][..], &["--contenders", "rdst"], &["--preset", "readme"]] {
+    for arguments in [
+        &["--peers"][..],
+        &["--contenders", "rdst"],
+        &["--preset", "readme"],
+    ] {
         let output = bench(arguments)?;
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("--features peers"));
@@ -188,16 +243,34 @@ fn peers_want_a_feature() -> Outcome {
 #[test]
 fn peers_are_measured_beside_ours() -> Outcome {
     let record = record(&[
-        "-t", "u8,u16,u32,u64,u128,i8,i32,i64,f16,f32,f64,bool", "--value-type", "none,u32,u64,index",
-        "-n", "1000,300000", "--threads", "2", "--peers",
+        "-t",
+        "u8,u16,u32,u64,u128,i8,i32,i64,f16,f32,f64,bool",
+        "--value-type",
+        "none,u32,u64,index",
+        "-n",
+        "1000,300000",
+        "--threads",
+        "2",
+        "--peers",
     ])?;
     let rows = rows(&record);
     for name in [
-        "std-stable", "std-unstable", "rayon-stable", "rayon-unstable", "rdst", "rdst-single",
-        "rdst-low-memory", "voracious", "voracious-mt", "voracious-stable", "radsort", "glidesort",
+        "std-stable",
+        "std-unstable",
+        "rayon-stable",
+        "rayon-unstable",
+        "rdst",
+        "rdst-single",
+        "rdst-low-memory",
+        "voracious",
+        "voracious-mt",
+        "voracious-stable",
+        "radsort",
+        "glidesort",
     ] {
         let of = |kind: Option<&str>| {
-            rows.iter().any(|row| row["contender"] == name && row["value_type"].as_str() == kind)
+            rows.iter()
+                .any(|row| row["contender"] == name && row["value_type"].as_str() == kind)
         };
         assert!(of(None) && of(Some("u64")) && of(Some("index")), "{name}");
     }

@@ -1,0 +1,326 @@
+//! The flags of `bench`, and the presets: named sets of inputs.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use sweepsort::Choice;
+use sweepsort_testkit::Distribution;
+
+use crate::types::Type;
+
+/// Measure sorting, alone or beside other people's sorts
+///
+/// Every list is separated by commas; each combination of key type, value type, size and
+/// distribution is one input, which all contenders sort in turns. Outputs are verified. Exit code
+/// 3 if one of ours came out wrong; a peer's wrong output is shown, and recorded as not verified.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Key types [default: u32]
+    #[arg(
+        short = 't',
+        long = "type",
+        value_name = "TYPES",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    pub types: Vec<Type>,
+
+    /// What travels with the keys: none, u32, u64, u128, or index (argsort) [default: none]
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    pub value_type: Vec<Payload>,
+
+    /// Numbers of keys, such as 1e6,2^20,64Mi [default: 1e6]
+    #[arg(short = 'n', long = "size", value_name = "SIZES", value_delimiter = ',', value_parser = size)]
+    pub sizes: Vec<usize>,
+
+    /// How the keys are spread, as in 'sweepsort gen'; 'all' for every distribution
+    /// [default: uniform]
+    #[arg(short = 'd', long = "distribution", value_name = "DISTRIBUTIONS", value_delimiter = ',', value_parser = distributions)]
+    pub distributions: Vec<Distributions>,
+
+    /// Engines: auto, cpu, cuda, wgpu
+    #[arg(
+        long,
+        value_name = "ENGINES",
+        value_delimiter = ',',
+        default_value = "auto"
+    )]
+    pub engine: Vec<Choice>,
+
+    /// The engine's methods; its own choice unless given
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub algorithm: Vec<String>,
+
+    /// Numbers of threads; all cores unless given
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub threads: Vec<usize>,
+
+    /// Bits of a digit, for algorithms that leave the choice
+    #[arg(long, value_name = "R")]
+    pub radix_bits: Option<u32>,
+
+    /// Keys of a block, for algorithms that leave the choice
+    #[arg(long, value_name = "B")]
+    pub block: Option<usize>,
+
+    /// Measure other people's sorts too (a build with the feature 'peers')
+    #[arg(long)]
+    pub peers: bool,
+
+    /// Only these contenders, peers or ours, by name
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub contenders: Vec<String>,
+
+    /// Show also how ours does with scratch memory not kept between sorts
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// Seconds that the timed runs of one contender on one input add up to, at five runs or more
+    #[arg(long, value_name = "SECONDS", default_value = "0.5")]
+    pub budget: f64,
+
+    /// Seed of the random keys
+    #[arg(short = 's', long, default_value = "0")]
+    pub seed: u64,
+
+    /// Measure a named set of inputs, peers included, instead of those of the flags above
+    #[arg(long, conflicts_with_all = ["types", "value_type", "sizes", "distributions"])]
+    pub preset: Option<Preset>,
+
+    /// Measure nothing; show a record written by --json before, or the part that -t, --value-type,
+    /// -n, -d and --contenders choose of it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "peers", "json"])]
+    pub from: Option<PathBuf>,
+
+    /// Write the record as JSON; '-' writes it to stdout instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Draw throughput over size, or over distribution, as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    pub chart: Option<PathBuf>,
+
+    /// Print the table as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+
+    /// Overwrite existing files
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What travels with the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Keys alone.
+    None,
+    /// An index: argsort.
+    Index,
+    /// Values of this type: `u32`, `u64` or `u128`.
+    Value(Type),
+}
+
+impl Payload {
+    /// The name in a record's `value_type`.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Payload::None => None,
+            Payload::Index => Some("index"),
+            Payload::Value(ty) => Some(ty.name()),
+        }
+    }
+}
+
+impl FromStr for Payload {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "none" => Ok(Payload::None),
+            "index" => Ok(Payload::Index),
+            "u32" | "u64" | "u128" => name.parse().map(Payload::Value),
+            _ => Err("use none, u32, u64, u128 or index".into()),
+        }
+    }
+}
+
+/// One distribution, or all of them.
+#[derive(Clone, Copy, Debug)]
+pub enum Distributions {
+    /// Every one that suits the type.
+    All,
+    /// This one.
+    One(Distribution),
+}
+
+fn distributions(name: &str) -> Result<Distributions, String> {
+    match name {
+        "all" => Ok(Distributions::All),
+        _ => name.parse().map(Distributions::One),
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    match crate::args::count(text)? {
+        0 => Err("there is nothing to time in 0 keys; use 1 or more".into()),
+        n => usize::try_from(n).map_err(|error| error.to_string()),
+    }
+}
+
+/// A named set of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// What the README shows: keys by size and by distribution, stable pairs, argsort; about ten
+    /// minutes on two cores, and 8 GiB of memory
+    Readme,
+    /// The same at small sizes, in seconds, to try it out
+    ReadmeSmall,
+}
+
+/// Inputs that share a choice of contenders.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Key types.
+    pub types: Vec<Type>,
+    /// What travels with them.
+    pub payloads: Vec<Payload>,
+    /// Numbers of keys.
+    pub sizes: Vec<usize>,
+    /// How the keys are spread.
+    pub distributions: Vec<Distribution>,
+    /// Whether distributions that do not suit a type are left out, and not an error.
+    pub suited: bool,
+    /// Contenders by name; empty for all.
+    pub contenders: Vec<String>,
+}
+
+impl Args {
+    /// The inputs to measure.
+    pub fn suites(&self) -> Vec<Suite> {
+        match self.preset {
+            None => vec![Suite {
+                types: or(&self.types, Type::U32),
+                payloads: or(&self.value_type, Payload::None),
+                sizes: or(&self.sizes, 1_000_000),
+                distributions: or(&self.distributions(), Distribution::Uniform),
+                suited: self
+                    .distributions
+                    .iter()
+                    .any(|d| matches!(d, Distributions::All)),
+                contenders: self.contenders.clone(),
+            }],
+            Some(preset) => preset.suites(&self.contenders),
+        }
+    }
+
+    /// The distributions asked for.
+    pub fn distributions(&self) -> Vec<Distribution> {
+        let each = self
+            .distributions
+            .iter()
+            .flat_map(|distributions| match distributions {
+                Distributions::All => Distribution::ALL.to_vec(),
+                Distributions::One(distribution) => vec![*distribution],
+            });
+        each.collect()
+    }
+}
+
+/// What was given, or the default.
+fn or<T: Clone>(given: &[T], default: T) -> Vec<T> {
+    match given {
+        [] => vec![default],
+        _ => given.to_vec(),
+    }
+}
+
+impl Preset {
+    fn suites(self, contenders: &[String]) -> Vec<Suite> {
+        let sizes = |sizes: &[f64]| -> Vec<usize> {
+            let shrink = if self == Preset::Readme { 1.0 } else { 1e-3 };
+            sizes
+                .iter()
+                .map(|size| (size * shrink).ceil() as usize)
+                .collect()
+        };
+        let uniform = vec![Distribution::Uniform];
+        let names = |names: &[&str]| match contenders {
+            [] => names.iter().map(|&name| name.to_owned()).collect(),
+            _ => contenders.to_vec(),
+        };
+        // At 1e8 the single-threaded comparison sorts would take most of the time.
+        let fast = [
+            "sweepsort-cpu",
+            "sweepsort-cpu-fresh",
+            "std-unstable",
+            "rayon-unstable",
+            "rdst",
+            "rdst-low-memory",
+            "rdst-single",
+            "voracious",
+            "voracious-mt",
+            "radsort",
+            "vqsort",
+        ];
+        let fast_pairs = [
+            "sweepsort-cpu",
+            "sweepsort-cpu-unstable",
+            "sweepsort-cpu-fresh",
+            "rayon-stable",
+            "voracious-stable",
+            "radsort",
+            "rdst",
+            "voracious-mt",
+        ];
+        let keys = [Type::U32, Type::U64];
+        let mut suites = vec![
+            Suite {
+                types: keys.to_vec(),
+                payloads: vec![Payload::None],
+                sizes: sizes(&[1e2, 1e3, 1e4, 1e5, 1e6, 1e7]),
+                distributions: uniform.clone(),
+                suited: true,
+                contenders: names(&[]),
+            },
+            Suite {
+                types: keys.to_vec(),
+                payloads: vec![Payload::None],
+                sizes: sizes(&[1e8]),
+                distributions: uniform.clone(),
+                suited: true,
+                contenders: names(&fast),
+            },
+        ];
+        for key in keys {
+            suites.push(Suite {
+                types: vec![key],
+                payloads: vec![Payload::Value(key), Payload::Index],
+                sizes: sizes(&[1e7]),
+                distributions: uniform.clone(),
+                suited: true,
+                contenders: names(&[]),
+            });
+            suites.push(Suite {
+                types: vec![key],
+                payloads: vec![Payload::Value(key)],
+                sizes: sizes(&[1e8]),
+                distributions: uniform.clone(),
+                suited: true,
+                contenders: names(&fast_pairs),
+            });
+        }
+        let others = Distribution::ALL
+            .iter()
+            .filter(|&&d| d != Distribution::Uniform);
+        suites.push(Suite {
+            types: keys.to_vec(),
+            payloads: vec![Payload::None],
+            sizes: sizes(&[1e7]),
+            distributions: others.copied().collect(),
+            suited: true,
+            contenders: names(&[]),
+        });
+        suites
+    }
+}

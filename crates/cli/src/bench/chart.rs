@@ -1,0 +1,436 @@
+//! A record as SVG: panels of throughput, one below the other.
+//!
+//! ```text
+//! rows of one task and distribution, several sizes   → lines over size (logarithmic)
+//! rows of one task and size, several distributions   → bars over distribution
+//! rows that are in neither                           → bars, a contender each
+//! ```
+//! Ours is drawn strong, peers muted. A panel shows the seven fastest peers, ours apart, and says
+//! so where there are more. Text is left to the viewer's sans-serif font.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::record::{Record, Row};
+use super::table::grouped;
+
+/// A drawing error in words.
+type Result<T, E = String> = std::result::Result<T, E>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+const WIDTH: u32 = 920;
+const LEGEND_WIDTH: i32 = 190;
+const HEADER_HEIGHT: u32 = 34;
+const PANEL_HEIGHT: u32 = 380;
+
+/// No more peers than this share a panel.
+const PEERS_SHOWN: usize = 7;
+
+const INK: RGBColor = RGBColor(0x22, 0x28, 0x31);
+const PALE_INK: RGBColor = RGBColor(0x6b, 0x72, 0x80);
+const GRID: RGBColor = RGBColor(0xe5, 0xe7, 0xeb);
+/// Ours: the contender itself, then its kin.
+const OURS: [RGBColor; 4] = [
+    RGBColor(0xd6, 0x2f, 0x3b),
+    RGBColor(0xf0, 0x8a, 0x5d),
+    RGBColor(0x9b, 0x1d, 0x5a),
+    RGBColor(0xe9, 0xb0, 0xb4),
+];
+/// Peers: colours that people with any colour vision can tell apart (after Okabe and Ito).
+const PEERS: [RGBColor; PEERS_SHOWN] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0x7f, 0x7f, 0x7f),
+    RGBColor(0x8c, 0x6d, 0x31),
+];
+
+/// Who draws a line or bars: contender, algorithm and threads.
+type Who = (String, Option<String>, usize);
+
+fn who(row: &Row) -> Who {
+    (row.contender.clone(), row.algorithm.clone(), row.threads)
+}
+
+/// One contender in a panel.
+struct Series<'a> {
+    label: String,
+    colour: RGBColor,
+    strong: bool,
+    rows: Vec<&'a Row>,
+}
+
+/// One chart.
+struct Panel<'a> {
+    title: String,
+    rows: Vec<&'a Row>,
+    kind: Kind,
+}
+
+enum Kind {
+    Sizes,
+    Distributions,
+    Contenders,
+}
+
+/// Draws a record.
+///
+/// # Errors
+/// What the drawing library says, and a record without any time in it.
+pub fn draw(record: &Record) -> Result<String> {
+    let panels = panels(&record.rows);
+    if panels.is_empty() {
+        return Err("there is nothing to draw: no contender came to its end".into());
+    }
+    let mut svg = String::new();
+    {
+        let height = HEADER_HEIGHT + PANEL_HEIGHT * panels.len() as u32;
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        root.fill(&WHITE).map_err(words)?;
+        let (header, body) = root.split_vertically(HEADER_HEIGHT);
+        let machine = &record.machine;
+        let date = machine.date.split('T').next().unwrap_or_default();
+        let caption = format!(
+            "{} · {} · {} · {date}",
+            machine.cpu, machine.os, machine.commit
+        );
+        text(&header, caption, (16, 12), 13, PALE_INK, HPos::Left)?;
+        for (panel, area) in panels.iter().zip(body.split_evenly((panels.len(), 1))) {
+            panel.draw(&area)?;
+        }
+        root.present().map_err(words)?;
+    }
+    Ok(svg)
+}
+
+/// Which charts the rows make.
+fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
+    let rows = rows.iter().filter(|row| row.keys_per_s.is_some());
+    // By first appearance, so that panels come in the order of the record.
+    let mut groups: Vec<((String, &str), Vec<&Row>)> = Vec::new();
+    for row in rows.clone() {
+        let key = (row.task(), row.distribution.as_str());
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    let mut drawn: Vec<&Row> = Vec::new();
+    let mut panels = Vec::new();
+    for ((task, distribution), group) in groups {
+        if count(&group, |row| row.n) > 1 {
+            drawn.extend(&group);
+            panels.push(Panel {
+                title: format!("{task}, {distribution}"),
+                rows: group,
+                kind: Kind::Sizes,
+            });
+        }
+    }
+    let mut at_size: Vec<((String, usize), Vec<&Row>)> = Vec::new();
+    for row in rows.clone() {
+        let key = (row.task(), row.n);
+        match at_size.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(row),
+            None => at_size.push((key, vec![row])),
+        }
+    }
+    for ((task, n), group) in at_size {
+        let kind = if count(&group, |row| row.distribution.clone()) > 1 {
+            Kind::Distributions
+        } else if group
+            .iter()
+            .all(|row| drawn.iter().any(|other| std::ptr::eq(*other, *row)))
+        {
+            continue;
+        } else {
+            Kind::Contenders
+        };
+        let distribution = match kind {
+            Kind::Contenders => format!(", {}", group[0].distribution),
+            _ => String::new(),
+        };
+        panels.push(Panel {
+            title: format!("{task}, {} keys{distribution}", grouped(n)),
+            rows: group,
+            kind,
+        });
+    }
+    panels
+}
+
+fn count<T: Ord>(rows: &[&Row], of: impl Fn(&Row) -> T) -> usize {
+    rows.iter()
+        .map(|row| of(row))
+        .collect::<BTreeSet<_>>()
+        .len()
+}
+
+impl<'a> Panel<'a> {
+    /// Contenders, the fastest first; ours always, and the fastest peers.
+    fn series(&self) -> (Vec<Series<'a>>, usize) {
+        let mut by: BTreeMap<Who, Vec<&Row>> = BTreeMap::new();
+        for row in &self.rows {
+            by.entry(who(row)).or_default().push(row);
+        }
+        let threads = count(&self.rows, |row| if row.ours() { row.threads } else { 0 }) > 2;
+        let mut all: Vec<(Who, Vec<&Row>)> = by.into_iter().collect();
+        // By the geometric mean of the throughput.
+        let speed = |rows: &[&Row]| {
+            let logs = rows.iter().filter_map(|row| row.keys_per_s).map(f64::ln);
+            logs.sum::<f64>() / rows.len() as f64
+        };
+        all.sort_by(|(_, a), (_, b)| speed(b).total_cmp(&speed(a)));
+        let algorithms: BTreeSet<_> = all
+            .iter()
+            .map(|((name, _, n), _)| (name.clone(), *n))
+            .collect();
+        let algorithms = algorithms.len() < all.len();
+        let (mut ours, mut peers) = (0, 0);
+        let mut series = Vec::new();
+        for ((name, algorithm, n), rows) in all {
+            let strong = rows[0].ours();
+            let colour = if strong {
+                ours += 1;
+                OURS[(ours - 1) % OURS.len()]
+            } else {
+                peers += 1;
+                if peers > PEERS_SHOWN {
+                    continue;
+                }
+                PEERS[peers - 1]
+            };
+            let mut label = name;
+            if let (true, true, Some(algorithm)) = (algorithms, strong, algorithm) {
+                label += &format!(" ({algorithm})");
+            }
+            if threads {
+                label += &format!(" ×{n}");
+            }
+            if rows.iter().any(|row| !row.verified) {
+                label += " WRONG";
+            }
+            series.push(Series {
+                label,
+                colour,
+                strong,
+                rows,
+            });
+        }
+        (series, peers.saturating_sub(PEERS_SHOWN))
+    }
+
+    fn draw(&self, area: &Area) -> Result<()> {
+        let (mut series, left_out) = self.series();
+        text(area, self.title.clone(), (16, 8), 19, INK, HPos::Left)?;
+        let (_, below) = area.split_vertically(36);
+        let (plot, legend) = below.split_horizontally(WIDTH as i32 - LEGEND_WIDTH);
+        let highest = series.iter().flat_map(|series| &series.rows);
+        let highest = highest.filter_map(|row| row.keys_per_s).fold(0.0, f64::max);
+        let height = 0.0..highest / 1e6 * 1.06;
+        match self.kind {
+            Kind::Sizes => self.lines(&plot, &series, height)?,
+            Kind::Distributions => {
+                let mut names: Vec<&str> = Vec::new();
+                for row in &self.rows {
+                    if !names.contains(&row.distribution.as_str()) {
+                        names.push(&row.distribution);
+                    }
+                }
+                let at = |row: &Row| names.iter().position(|name| *name == row.distribution);
+                bars(&plot, &series, &names, at, height)?;
+            }
+            Kind::Contenders => {
+                // One bar each, named below it: no legend.
+                let labels: Vec<String> =
+                    series.iter().map(|series| series.label.clone()).collect();
+                let names: Vec<&str> = labels.iter().map(String::as_str).collect();
+                for one in &mut series {
+                    one.rows.truncate(1);
+                }
+                return bars_by_contender(&below, &series, &names, height);
+            }
+        }
+        // The legend, in the order of the speeds.
+        for (i, series) in series.iter().enumerate() {
+            let y = 18 + 21 * i as i32;
+            let style = series
+                .colour
+                .stroke_width(if series.strong { 4 } else { 2 });
+            let swatch = PathElement::new(vec![(6, y), (26, y)], style);
+            legend.draw(&swatch).map_err(words)?;
+            let ink = if series.strong { INK } else { PALE_INK };
+            text(
+                &legend,
+                series.label.clone(),
+                (34, y - 8),
+                14,
+                ink,
+                HPos::Left,
+            )?;
+        }
+        if left_out > 0 {
+            let y = 18 + 21 * series.len() as i32;
+            let more = format!("and {left_out} slower");
+            text(&legend, more, (34, y - 8), 13, PALE_INK, HPos::Left)?;
+        }
+        Ok(())
+    }
+
+    fn lines(&self, plot: &Area, series: &[Series], height: Range<f64>) -> Result<()> {
+        let sizes = self.rows.iter().map(|row| row.n as f64);
+        let (least, most) = sizes.fold((f64::MAX, 0.0f64), |(a, b), n| (a.min(n), b.max(n)));
+        let mut chart = ChartBuilder::on(plot)
+            .margin_right(14)
+            .x_label_area_size(44)
+            .y_label_area_size(72)
+            .build_cartesian_2d((least..most).log_scale(), height)
+            .map_err(words)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .label_style(("sans-serif", 13).into_font().color(&PALE_INK))
+            .x_desc("keys")
+            .y_desc("Mkeys/s")
+            .x_labels(8)
+            .x_label_formatter(&|n| short(*n))
+            .y_label_formatter(&|speed| grouped(*speed as usize))
+            .draw()
+            .map_err(words)?;
+        // Ours last, on top.
+        for series in series
+            .iter()
+            .rev()
+            .filter(|series| !series.strong)
+            .chain(series.iter().rev().filter(|series| series.strong))
+        {
+            let mut points: Vec<(f64, f64)> = series
+                .rows
+                .iter()
+                .filter_map(|row| Some((row.n as f64, row.keys_per_s? / 1e6)))
+                .collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (width, dot) = if series.strong { (3, 4) } else { (1, 2) };
+            let style = series.colour.stroke_width(width);
+            chart
+                .draw_series(LineSeries::new(points.iter().copied(), style))
+                .map_err(words)?;
+            let dots = points
+                .iter()
+                .map(|&point| Circle::new(point, dot, series.colour.filled()));
+            chart.draw_series(dots).map_err(words)?;
+        }
+        Ok(())
+    }
+}
+
+/// Groups of bars: a group for each name, a bar for each series.
+fn bars(
+    plot: &Area,
+    series: &[Series],
+    names: &[&str],
+    at: impl Fn(&Row) -> Option<usize>,
+    height: Range<f64>,
+) -> Result<()> {
+    let mut chart = axes(plot, names, height)?;
+    let bar = 0.84 / series.len() as f64;
+    for (i, series) in series.iter().enumerate() {
+        let bars = series.rows.iter().filter_map(|row| {
+            let left = at(row)? as f64 + 0.08 + i as f64 * bar;
+            let corners = [(left, 0.0), (left + bar * 0.94, row.keys_per_s? / 1e6)];
+            Some(Rectangle::new(corners, series.colour.filled()))
+        });
+        chart.draw_series(bars).map_err(words)?;
+    }
+    Ok(())
+}
+
+/// One bar for each contender.
+fn bars_by_contender(
+    plot: &Area,
+    series: &[Series],
+    names: &[&str],
+    height: Range<f64>,
+) -> Result<()> {
+    let mut chart = axes(plot, names, height)?;
+    for (i, series) in series.iter().enumerate() {
+        let bars = series.rows.iter().filter_map(|row| {
+            let left = i as f64 + 0.15;
+            let corners = [(left, 0.0), (left + 0.7, row.keys_per_s? / 1e6)];
+            Some(Rectangle::new(corners, series.colour.filled()))
+        });
+        chart.draw_series(bars).map_err(words)?;
+    }
+    Ok(())
+}
+
+type Bars<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// Axes with a name below each stretch of 1.
+fn axes<'a, 'b>(plot: &'a Area<'b>, names: &[&str], height: Range<f64>) -> Result<Bars<'a, 'b>> {
+    let mut chart = ChartBuilder::on(plot)
+        .margin_right(14)
+        .x_label_area_size(66)
+        .y_label_area_size(72)
+        .build_cartesian_2d(0.0..names.len() as f64, height)
+        .map_err(words)?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GRID)
+        .axis_style(GRID)
+        .label_style(("sans-serif", 13).into_font().color(&PALE_INK))
+        .x_labels(0)
+        .y_desc("Mkeys/s")
+        .y_label_formatter(&|speed| grouped(*speed as usize))
+        .draw()
+        .map_err(words)?;
+    for (i, name) in names.iter().enumerate() {
+        let (x, y) = chart.backend_coord(&(i as f64 + 0.5, 0.0));
+        let base = plot.get_base_pixel();
+        // Alternating lines keep long names apart.
+        let drop = if names.len() > 6 && i % 2 == 1 { 24 } else { 8 };
+        let place = (x - base.0, y - base.1 + drop);
+        text(plot, (*name).to_owned(), place, 13, PALE_INK, HPos::Center)?;
+    }
+    Ok(chart)
+}
+
+fn text(
+    area: &Area,
+    text: String,
+    place: (i32, i32),
+    size: i32,
+    ink: RGBColor,
+    align: HPos,
+) -> Result<()> {
+    let style = ("sans-serif", size).into_font().color(&ink);
+    let style = style.pos(Pos::new(align, VPos::Top));
+    area.draw(&Text::new(text, place, style)).map_err(words)
+}
+
+/// `100`, `10k`, `1M`.
+fn short(n: f64) -> String {
+    let (scale, unit) = match n {
+        ..1e3 => (1.0, ""),
+        ..1e6 => (1e3, "k"),
+        ..1e9 => (1e6, "M"),
+        _ => (1e9, "G"),
+    };
+    let scaled = format!("{:.1}", n / scale);
+    format!("{}{unit}", scaled.trim_end_matches(".0"))
+}
+
+fn words(error: impl std::fmt::Display) -> String {
+    format!("cannot draw the chart: {error}")
+}

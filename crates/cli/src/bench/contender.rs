@@ -1,0 +1,163 @@
+//! Contenders: ours by engine and algorithm, and the peers, all to be run in one way.
+
+use sweepsort::{Choice, RadixKey, Report, Sorter};
+
+use super::input::{Pair, Value};
+use super::peers::{Carried, Contested, Facts, Peer};
+
+/// What a run answers: ours with a report, all with what went wrong.
+pub type Ran = Result<Option<Report>, String>;
+
+/// What there is to sort, besides the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Keys alone.
+    Keys,
+    /// Keys with values.
+    Pairs,
+    /// Keys, for the index that sorts them.
+    Argsort,
+}
+
+type SortKeys<K> = Box<dyn Fn(&mut [K]) -> Ran + Send + Sync>;
+type SortApart<K, V> = Box<dyn Fn(&mut [K], &mut [V]) -> Ran + Send + Sync>;
+type FillIndex<K> = Box<dyn Fn(&[K], &mut [u32]) -> Ran + Send + Sync>;
+
+/// How a contender sorts one stretch; the variants are the layouts of its data.
+pub enum Run<K, V> {
+    /// Keys alone.
+    Keys(SortKeys<K>),
+    /// Keys and values apart.
+    Apart(SortApart<K, V>),
+    /// Keys and values, or keys and index, together in records.
+    Records(fn(&mut [Pair<K, V>], usize)),
+    /// Keys that stay, and an index to fill.
+    Index(FillIndex<K>),
+}
+
+/// One line of the coming table.
+pub struct Contender<K, V> {
+    /// Its name; of ours, that of the engine comes from the first report.
+    pub name: String,
+    /// The engine and algorithm asked for, if it is one of ours.
+    pub ours: Option<Ours>,
+    /// How many threads it may use.
+    pub threads: usize,
+    /// Whether ties must keep their order.
+    pub stable: bool,
+    /// Whether floats must be in total order.
+    pub total: bool,
+    /// Whether its memory can be counted.
+    pub counted: bool,
+    /// How it sorts.
+    pub run: Run<K, V>,
+}
+
+/// One of ours: what is asked of the library.
+#[derive(Clone, Debug)]
+pub struct Ours {
+    /// The engine.
+    pub engine: Choice,
+    /// The algorithm; the engine's choice unless given.
+    pub algorithm: Option<String>,
+    /// What follows `sweepsort-` and the engine in the contender's name: nothing, `-unstable`
+    /// (pairs) or `-fresh` (scratch memory not kept between sorts, as the free functions have it).
+    pub suffix: &'static str,
+}
+
+impl Ours {
+    /// The contender's name, for an engine's name.
+    pub fn name(&self, engine: &str) -> String {
+        format!("sweepsort-{engine}{}", self.suffix)
+    }
+
+    fn sorter(&self) -> sweepsort::Result<Sorter> {
+        // The number of threads is that of the pool in which the sorter is called.
+        let builder = Sorter::builder().engine(self.engine);
+        match &self.algorithm {
+            Some(name) => builder.algorithm(name),
+            None => builder,
+        }
+        .build()
+    }
+
+    /// The contender for a task.
+    ///
+    /// # Errors
+    /// An engine that is absent, an algorithm that it does not have.
+    pub fn contender<K: RadixKey + 'static, V: Value>(
+        &self,
+        task: Task,
+        threads: usize,
+    ) -> sweepsort::Result<Contender<K, V>> {
+        let kept = self.sorter()?;
+        let ours = self.clone();
+        // Where scratch is not kept, a sorter lives for one sort.
+        let fresh = self.suffix == "-fresh";
+        let with = move |sort: &mut dyn FnMut(&Sorter) -> sweepsort::Result<Report>| -> Ran {
+            let report = if fresh {
+                ours.sorter().and_then(|sorter| sort(&sorter))
+            } else {
+                sort(&kept)
+            };
+            report.map(Some).map_err(|error| error.to_string())
+        };
+        let stable = self.suffix != "-unstable";
+        let run: Run<K, V> = match task {
+            Task::Keys => Run::Keys(Box::new(move |keys| with(&mut |sorter| sorter.sort(keys)))),
+            Task::Pairs if stable => Run::Apart(Box::new(move |keys, values| {
+                with(&mut |sorter| sorter.sort_pairs(keys, values))
+            })),
+            Task::Pairs => Run::Apart(Box::new(move |keys, values| {
+                with(&mut |sorter| sorter.sort_pairs_unstable(keys, values))
+            })),
+            Task::Argsort => Run::Index(Box::new(move |keys, index| {
+                with(&mut |sorter| sorter.argsort_into(keys, index))
+            })),
+        };
+        Ok(Contender {
+            name: self.name(self.engine.name()),
+            ours: Some(self.clone()),
+            threads,
+            stable,
+            total: true,
+            counted: true,
+            run,
+        })
+    }
+}
+
+/// The peers for a task, each on as many threads as it can use.
+pub fn peers<K: Contested, V: Carried>(
+    task: Task,
+    threads: usize,
+    chosen: impl Fn(&Facts) -> bool,
+) -> Vec<Contender<K, V>> {
+    let contender = |facts: Facts, run| Contender {
+        name: facts.name.to_owned(),
+        ours: None,
+        threads: if facts.parallel { threads } else { 1 },
+        stable: facts.stable,
+        total: facts.total,
+        counted: facts.counted,
+        run,
+    };
+    match task {
+        Task::Keys => K::key_peers()
+            .into_iter()
+            .filter(|peer| chosen(&peer.facts))
+            .map(|Peer { facts, run }| {
+                let sort = move |keys: &mut [K]| -> Ran {
+                    run(keys, threads);
+                    Ok(None)
+                };
+                contender(facts, Run::Keys(Box::new(sort)))
+            })
+            .collect(),
+        Task::Pairs | Task::Argsort => V::peers::<K>()
+            .into_iter()
+            .filter(|peer| chosen(&peer.facts))
+            .map(|Peer { facts, run }| contender(facts, Run::Records(run)))
+            .collect(),
+    }
+}

@@ -1,0 +1,263 @@
+//! Measuring: contenders take turns on the same input, restored and verified outside the timing.
+//!
+//! ```text
+//! once per contender:   restore, run counting memory, verify      (warms up, too)
+//! rounds:               restore, run timed, verify; the first contender is another each round
+//! ```
+//! A contender takes part in five rounds at least, and on until its timed runs add up to the
+//! budget. All of it, the clock's readings included, happens inside a rayon pool of as many threads
+//! as the contender may use.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use sweepsort::Report;
+
+use super::contender::{Contender, Run};
+use super::input::{Input, Pair, Value, wanted};
+use super::peers::Contested;
+use super::{machine, peak};
+
+/// Every contender runs this often at least.
+const MIN_ROUNDS: usize = 5;
+/// No contender runs more often.
+const MAX_ROUNDS: usize = 101;
+
+/// A pool of threads, and the copy bandwidth that they have together.
+#[derive(Debug)]
+pub struct Team {
+    /// The threads.
+    pub pool: ThreadPool,
+    /// Bytes read and written a second by a copy.
+    pub bandwidth: f64,
+}
+
+/// A team for each number of threads.
+pub type Teams = BTreeMap<usize, Team>;
+
+/// Builds the pools and measures how fast they copy.
+///
+/// # Errors
+/// Threads that cannot be started.
+pub fn teams(threads: impl Iterator<Item = usize>) -> Result<Teams, rayon::ThreadPoolBuildError> {
+    threads
+        .map(|threads| {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+            let bandwidth = pool.install(machine::copy_bandwidth);
+            Ok((threads, Team { pool, bandwidth }))
+        })
+        .collect()
+}
+
+/// What came out for one contender.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Seconds of one sort, in the order measured.
+    pub seconds: Vec<f64>,
+    /// Peak of the additional memory, in bytes.
+    pub peak: u64,
+    /// What our library said of the first sort.
+    pub report: Option<Report>,
+    /// The first thing that went wrong.
+    pub failure: Option<String>,
+    /// Whether a sort did not come to its end, so that no further one is tried.
+    broken: bool,
+}
+
+/// Seconds of a run and the first report, or what went wrong.
+type Timed = Result<(f64, Option<Report>), String>;
+
+/// The data that contenders work on, made on first use.
+struct Bench<'a, K, V> {
+    input: &'a Input<K>,
+    keys: Vec<K>,
+    values: Vec<V>,
+    records: Vec<Pair<K, V>>,
+    index: Vec<u32>,
+}
+
+/// Runs all contenders on an input. `step` is told what comes next.
+pub fn measure<K: Contested, V: Value>(
+    input: &Input<K>,
+    contenders: &[Contender<K, V>],
+    teams: &Teams,
+    budget: f64,
+    mut step: impl FnMut(&str),
+) -> Vec<Outcome> {
+    let mut bench = Bench {
+        input,
+        keys: Vec::new(),
+        values: Vec::new(),
+        records: Vec::new(),
+        index: Vec::new(),
+    };
+    let mut outcomes: Vec<_> = contenders
+        .iter()
+        .map(|contender| {
+            step(&contender.name);
+            teams[&contender.threads]
+                .pool
+                .install(|| bench.warm_up(contender))
+        })
+        .collect();
+    for round in 0..MAX_ROUNDS {
+        let mut done = true;
+        for turn in 0..contenders.len() {
+            let i = (round + turn) % contenders.len();
+            let (contender, outcome) = (&contenders[i], &mut outcomes[i]);
+            let timed = outcome.seconds.iter().sum::<f64>() * input.copies() as f64;
+            let rounds = outcome.seconds.len();
+            if outcome.broken || rounds >= MIN_ROUNDS && timed >= budget {
+                continue;
+            }
+            done = false;
+            step(&contender.name);
+            teams[&contender.threads]
+                .pool
+                .install(|| bench.round(contender, outcome));
+        }
+        if done {
+            break;
+        }
+    }
+    outcomes
+}
+
+impl<K: Contested, V: Value> Bench<'_, K, V> {
+    /// The first run: counts memory, and fills caches and scratch.
+    fn warm_up(&mut self, contender: &Contender<K, V>) -> Outcome {
+        self.restore(contender);
+        let (ran, peak) = peak::peak_of(|| self.run(contender));
+        let mut outcome = Outcome {
+            peak,
+            ..Outcome::default()
+        };
+        self.judge(contender, &mut outcome, ran);
+        outcome
+    }
+
+    fn round(&mut self, contender: &Contender<K, V>, outcome: &mut Outcome) {
+        self.restore(contender);
+        let ran = self.run(contender);
+        if let Ok((seconds, _)) = ran {
+            outcome.seconds.push(seconds / self.input.copies() as f64);
+        }
+        self.judge(contender, outcome, ran);
+    }
+
+    /// Notes how a run ended and whether its output is right.
+    fn judge(&self, contender: &Contender<K, V>, outcome: &mut Outcome, ran: Timed) {
+        let verdict = match ran {
+            Ok((_, report)) => {
+                outcome.report = outcome.report.take().or(report);
+                self.verify(contender)
+            }
+            Err(failure) => {
+                outcome.broken = true;
+                Err(failure)
+            }
+        };
+        if let Err(failure) = verdict {
+            outcome.failure.get_or_insert(failure);
+        }
+    }
+
+    /// Lays out the input as the contender takes it.
+    fn restore(&mut self, contender: &Contender<K, V>) {
+        let (input, n) = (&self.input.keys, self.input.n);
+        match contender.run {
+            Run::Keys(_) => copy(input, &mut self.keys),
+            Run::Apart(_) => {
+                copy(input, &mut self.keys);
+                self.values.resize(input.len(), V::default());
+                for values in self.values.chunks_mut(n) {
+                    values
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(i, value)| *value = V::of(i));
+                }
+            }
+            Run::Records(_) => {
+                let first = Pair {
+                    key: input[0],
+                    value: V::default(),
+                };
+                self.records.resize(input.len(), first);
+                for (records, keys) in self.records.chunks_mut(n).zip(input.chunks(n)) {
+                    for (i, (record, &key)) in records.iter_mut().zip(keys).enumerate() {
+                        let value = V::of(i);
+                        *record = Pair { key, value };
+                    }
+                }
+            }
+            Run::Index(_) => {
+                copy(input, &mut self.keys);
+                self.index.resize(input.len(), 0);
+                self.index.fill(u32::MAX);
+            }
+        }
+    }
+
+    /// Sorts every stretch; answers with the seconds for all of them and the first report.
+    fn run(&mut self, contender: &Contender<K, V>) -> Timed {
+        let n = self.input.n;
+        let (keys, values) = (self.keys.chunks_mut(n), self.values.chunks_mut(n));
+        let (records, index) = (self.records.chunks_mut(n), self.index.chunks_mut(n));
+        let threads = contender.threads;
+        // A peer's panic is its own defeat.
+        let timed = catch_unwind(AssertUnwindSafe(|| {
+            let mut first = None;
+            let start = Instant::now();
+            match &contender.run {
+                Run::Keys(run) => {
+                    for keys in keys {
+                        keep(&mut first, run(keys)?);
+                    }
+                }
+                Run::Apart(run) => {
+                    for (keys, values) in keys.zip(values) {
+                        keep(&mut first, run(keys, values)?);
+                    }
+                }
+                Run::Records(run) => records.for_each(|records| run(records, threads)),
+                Run::Index(run) => {
+                    for (keys, index) in keys.zip(index) {
+                        keep(&mut first, run(keys, index)?);
+                    }
+                }
+            }
+            Ok((start.elapsed().as_secs_f64(), first))
+        }));
+        timed.unwrap_or_else(|_| Err("it panicked".into()))
+    }
+
+    fn verify(&self, contender: &Contender<K, V>) -> Result<(), String> {
+        let wanted = wanted(contender.total);
+        let pairs = |pair: &(dyn Fn(usize) -> (K, u64) + Sync)| {
+            self.input.check_pairs(pair, contender.stable, &wanted)
+        };
+        match contender.run {
+            Run::Keys(_) => self.input.check_keys(&self.keys, &wanted),
+            Run::Apart(_) => pairs(&|i| (self.keys[i], self.values[i].number())),
+            Run::Records(_) => pairs(&|i| (self.records[i].key, self.records[i].value.number())),
+            Run::Index(_) => self.input.check_index(&self.index),
+        }
+    }
+}
+
+/// Keeps the first report; dropping the others is part of the call.
+fn keep(first: &mut Option<Report>, report: Option<Report>) {
+    if first.is_none() {
+        *first = report;
+    }
+}
+
+fn copy<T: Copy>(from: &[T], to: &mut Vec<T>) {
+    if to.len() == from.len() {
+        to.copy_from_slice(from);
+    } else {
+        *to = from.to_vec();
+    }
+}

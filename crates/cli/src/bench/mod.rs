@@ -1,0 +1,468 @@
+//! `sweepsort bench`: how fast, beside what else there is.
+//!
+//! ```text
+//! flags or preset → suites → inputs ─┬─ contenders ─ measure ─→ rows ─→ record ─→ table, JSON, chart
+//!                                    └─ verified, outside the timing
+//! ```
+//! A later engine joins by its name in [`sweepsort::Choice`]; a peer by a line in [`peers`].
+
+mod args;
+mod chart;
+mod contender;
+mod input;
+mod machine;
+mod measure;
+mod peak;
+mod peers;
+pub mod record;
+mod table;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use sweepsort_testkit::Distribution;
+
+use crate::exit::{Failure, Result, shown};
+use crate::output::{self, Output};
+use crate::types::Type;
+
+pub use args::Args;
+use args::{Payload, Suite};
+use contender::{Contender, Ours, Task};
+use input::Input;
+use measure::{Outcome, Teams};
+use peers::{Carried, Contested};
+use record::{Record, Row};
+
+/// Runs `bench`.
+///
+/// # Errors
+/// Flags that make no sense together, an engine or peers that are absent, files that cannot be
+/// written; [`Failure::System`] if one of ours sorted wrongly.
+pub fn run(args: &Args) -> Result<()> {
+    // Opened before anything is measured: what cannot be written shows at once.
+    let open = |file: &Option<PathBuf>| {
+        let open = |file: &PathBuf| Output::create(Some(file), args.force);
+        file.as_ref().map(open).transpose()
+    };
+    let (to_json, to_chart) = (open(&args.json)?, open(&args.chart)?);
+    let record = match &args.from {
+        Some(file) => chosen(read(file)?, args),
+        None => measured(args)?,
+    };
+    if record.rows.is_empty() {
+        return Err(Failure::input(
+            "no contender or row is left by these flags; choose others",
+        ));
+    }
+    let on_stdout = |file: &Option<PathBuf>| file.as_deref() == Some(Path::new("-"));
+    if !on_stdout(&args.json) && !on_stdout(&args.chart) {
+        print(&table::render(&record, args.markdown))?;
+    }
+    let mut outputs = Vec::new();
+    if let Some(output) = to_json {
+        outputs.push(written(output, &json(&record)?)?);
+    }
+    if let Some(output) = to_chart {
+        outputs.push(written(
+            output,
+            &chart::draw(&record).map_err(Failure::system)?,
+        )?);
+    }
+    output::commit(&mut outputs)?;
+    judge(&record)
+}
+
+/// Says loudly which outputs were wrong; an error if one of ours was.
+fn judge(record: &Record) -> Result<()> {
+    let wrong = |ours: bool| -> BTreeSet<String> {
+        record
+            .rows
+            .iter()
+            .filter(|row| !row.verified && row.ours() == ours)
+            .map(|row| format!("{} on {} {}", row.contender, row.task(), row.distribution))
+            .collect()
+    };
+    for peer in wrong(false) {
+        // Nowhere is left to complain to if stderr is closed.
+        let _ = writeln!(io::stderr(), "sweepsort: WRONG OUTPUT of a peer: {peer}");
+    }
+    let ours: Vec<_> = wrong(true).into_iter().collect();
+    match ours.as_slice() {
+        [] => Ok(()),
+        _ => Err(Failure::system(format!(
+            "WRONG OUTPUT of ours, please report it: {}",
+            ours.join("; ")
+        ))),
+    }
+}
+
+/// Measures what the flags ask for.
+fn measured(args: &Args) -> Result<Record> {
+    let suites = args.suites();
+    check(args, &suites)?;
+    let mut threads = args.threads.clone();
+    if threads.is_empty() {
+        threads.push(std::thread::available_parallelism().map_or(1, |cores| cores.get()));
+    }
+    let counts = threads.iter().copied().chain([1]).collect::<BTreeSet<_>>();
+    let teams = measure::teams(counts.into_iter())
+        .map_err(|error| Failure::system(format!("cannot start threads: {error}")))?;
+    let mut session = Session {
+        args,
+        threads: BTreeSet::from_iter(threads),
+        teams,
+        rows: Vec::new(),
+        progress: progress(),
+    };
+    for suite in &suites {
+        for &payload in &suite.payloads {
+            for &ty in &suite.types {
+                for &distribution in &suite.distributions {
+                    if suite.suited && distribution == Distribution::Timestamps && ty.bits() != 64 {
+                        continue;
+                    }
+                    for &n in &suite.sizes {
+                        session.input(suite, ty, payload, distribution, n)?;
+                    }
+                }
+            }
+        }
+    }
+    session.progress.finish_and_clear();
+    Ok(Record {
+        machine: machine::describe(),
+        rows: session.rows,
+    })
+}
+
+/// Refuses what no contender could answer, before anything is measured.
+fn check(args: &Args, suites: &[Suite]) -> Result<()> {
+    if args.radix_bits.is_some() || args.block.is_some() {
+        return Err(Failure::input(
+            "no algorithm of this version leaves the choice of --radix-bits or --block; leave \
+             these flags out",
+        ));
+    }
+    if args.threads.contains(&0) {
+        return Err(Failure::input(
+            "0 threads sort nothing; use --threads 1 or more",
+        ));
+    }
+    if !(args.budget >= 0.0 && args.budget < 1e6) {
+        return Err(Failure::input("--budget takes seconds from 0 up"));
+    }
+    let mut peers = args.peers || args.preset.is_some();
+    for name in &args.contenders {
+        let peer = peers::all().find(|peer| peer.name == name);
+        let ours = ["auto", "cpu", "cuda", "wgpu"].iter().any(|engine| {
+            ["", "-unstable", "-fresh"]
+                .iter()
+                .any(|suffix| *name == format!("sweepsort-{engine}{suffix}"))
+        });
+        if peer.is_none() && !ours {
+            let names: Vec<_> = peers::all().map(|peer| peer.name).collect();
+            return Err(Failure::input(format!(
+                "no contender '{name}'; there are sweepsort-cpu, sweepsort-cpu-unstable, \
+                 sweepsort-cpu-fresh, {}",
+                names.join(", ")
+            )));
+        }
+        if let Some(why) = peer.and_then(peers::absent) {
+            return Err(Failure::input(why));
+        }
+        peers |= peer.is_some();
+    }
+    if let (true, Some(why)) = (peers, peers::all().next().and_then(peers::absent)) {
+        return Err(Failure::input(why));
+    }
+    // The largest input: as it was drawn, as keys and values, as records, and once more of scratch.
+    let largest = suites.iter().flat_map(|suite| {
+        let bytes = |ty: &Type, payload: &Payload| match payload {
+            Payload::None => 4 * ty.bytes(),
+            Payload::Index => 3 * ty.bytes() + 4 * ty.bytes().max(4),
+            Payload::Value(value) => 2 * ty.bytes() + 6 * ty.bytes().max(value.bytes()),
+        };
+        let largest = suite.sizes.iter().max().copied().unwrap_or(0);
+        suite.types.iter().flat_map(move |ty| {
+            let payloads = suite.payloads.iter();
+            payloads.map(move |payload| largest.saturating_mul(bytes(ty, payload)))
+        })
+    });
+    crate::memory::require(largest.max().unwrap_or(0) as u64, "this benchmark")
+}
+
+/// A run of measurements.
+struct Session<'a> {
+    args: &'a Args,
+    threads: BTreeSet<usize>,
+    teams: Teams,
+    rows: Vec<Row>,
+    progress: ProgressBar,
+}
+
+impl Session<'_> {
+    /// Measures all contenders on one input.
+    fn input(
+        &mut self,
+        suite: &Suite,
+        ty: Type,
+        payload: Payload,
+        distribution: Distribution,
+        n: usize,
+    ) -> Result<()> {
+        // `bool` lies in a byte, as in a file, but is a key of one bit.
+        macro_rules! with_types {
+            ($($name:ident $key:ty),*) => {
+                match (ty, payload) {
+                    $(
+                        (Type::$name, Payload::None) => Session::one::<$key, u32>,
+                        (Type::$name, Payload::Index) => Session::one::<$key, u32>,
+                        (Type::$name, Payload::Value(Type::U32)) => Session::one::<$key, u32>,
+                        (Type::$name, Payload::Value(Type::U64)) => Session::one::<$key, u64>,
+                        (Type::$name, Payload::Value(_)) => Session::one::<$key, u128>,
+                    )*
+                }
+            };
+        }
+        let one = with_types!(
+            U8 u8, U16 u16, U32 u32, U64 u64, U128 u128,
+            I8 i8, I16 i16, I32 i32, I64 i64, I128 i128,
+            F16 half::f16, Bf16 half::bf16, F32 f32, F64 f64, Bool bool
+        );
+        one(self, suite, ty, payload, distribution, n)
+    }
+
+    fn one<K: Contested, V: Carried>(
+        &mut self,
+        suite: &Suite,
+        ty: Type,
+        payload: Payload,
+        distribution: Distribution,
+        n: usize,
+    ) -> Result<()> {
+        let task = match payload {
+            Payload::None => Task::Keys,
+            Payload::Index => Task::Argsort,
+            Payload::Value(_) => Task::Pairs,
+        };
+        let contenders = self.contenders::<K, V>(suite, task)?;
+        let what = Row {
+            contender: String::new(),
+            engine: None,
+            algorithm: None,
+            key_type: ty.name().to_owned(),
+            value_type: payload.name().map(str::to_owned),
+            n,
+            distribution: distribution.name().to_owned(),
+            threads: 0,
+            residence: "host".to_owned(),
+            radix_bits: None,
+            block: None,
+            median_s: None,
+            min_s: None,
+            max_s: None,
+            keys_per_s: None,
+            floor_fraction: None,
+            peak_bytes: None,
+            verified: false,
+        };
+        let title = format!("{}, {n} keys, {distribution}", what.task());
+        self.progress
+            .set_message(format!("{title}: making the keys"));
+        let input = Input::<K>::new(distribution, n, self.args.seed)
+            .map_err(|unsuited| Failure::input(unsuited.to_string()))?;
+        let progress = &self.progress;
+        let outcomes =
+            measure::measure(&input, &contenders, &self.teams, self.args.budget, |name| {
+                progress.set_message(format!("{title}: {name}"));
+            });
+        let payload_bytes = match payload {
+            Payload::None => 0,
+            Payload::Index => 4,
+            Payload::Value(value) => value.bytes(),
+        };
+        let floor_bytes = n as f64 * floor_bytes_per_key(ty.bytes(), payload_bytes);
+        for (contender, outcome) in contenders.iter().zip(outcomes) {
+            let floor_s = floor_bytes / self.teams[&contender.threads].bandwidth;
+            self.rows
+                .push(row(what.clone(), contender, outcome, floor_s));
+        }
+        Ok(())
+    }
+
+    /// Who sorts this input.
+    fn contenders<K: Contested, V: Carried>(
+        &self,
+        suite: &Suite,
+        task: Task,
+    ) -> Result<Vec<Contender<K, V>>> {
+        let all = suite.contenders.is_empty();
+        let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
+        let mut contenders = Vec::new();
+        let algorithms = match self.args.algorithm.as_slice() {
+            [] => vec![None],
+            names => names.iter().cloned().map(Some).collect(),
+        };
+        for &engine in &self.args.engine {
+            for suffix in ["", "-unstable", "-fresh"] {
+                if suffix == "-unstable" && task != Task::Pairs {
+                    continue;
+                }
+                for algorithm in &algorithms {
+                    let ours = Ours {
+                        engine,
+                        algorithm: algorithm.clone(),
+                        suffix,
+                    };
+                    // `auto` answers to the name of the engine that it will be.
+                    for &threads in &self.threads {
+                        let contender = ours.contender(task, threads)?;
+                        let wanted = named(&contender.name)
+                            || named(&ours.name(engine.name()))
+                            || all && (suffix != "-fresh" || self.args.fresh);
+                        if wanted {
+                            contenders.push(contender);
+                        }
+                    }
+                }
+            }
+        }
+        let peers = self.args.peers || self.args.preset.is_some();
+        for &threads in &self.threads {
+            let first = self.threads.first() == Some(&threads);
+            contenders.extend(contender::peers(task, threads, |facts| {
+                // Those of one thread take part once.
+                let due = first || facts.parallel;
+                due && (all && peers || named(facts.name))
+            }));
+        }
+        Ok(contenders)
+    }
+}
+
+/// Bytes read and written for a key by a radix sort of 8-bit digits: one read of the keys for the
+/// histogram, and a read and a write of keys and payload for each pass.
+fn floor_bytes_per_key(key_bytes: usize, payload_bytes: usize) -> f64 {
+    let passes = key_bytes;
+    (key_bytes + passes * 2 * (key_bytes + payload_bytes)) as f64
+}
+
+/// The row for an outcome.
+fn row<K, V>(what: Row, contender: &Contender<K, V>, mut outcome: Outcome, floor_s: f64) -> Row {
+    if let Some(failure) = &outcome.failure {
+        // Nowhere is left to complain to if stderr is closed.
+        let _ = writeln!(io::stderr(), "sweepsort: {}: {failure}", contender.name);
+    }
+    outcome.seconds.sort_by(f64::total_cmp);
+    let seconds = &outcome.seconds;
+    let median = match seconds.len() {
+        0 => None,
+        len => Some((seconds[(len - 1) / 2] + seconds[len / 2]) / 2.0),
+    };
+    let report = outcome.report.as_ref();
+    let engine = contender.ours.as_ref().map(|ours| match report {
+        Some(report) => report.engine,
+        None => ours.engine.name(),
+    });
+    let algorithm = contender.ours.as_ref().and_then(|ours| {
+        let ran = report.map(|report| report.algorithm.to_owned());
+        ran.or_else(|| ours.algorithm.clone())
+    });
+    Row {
+        contender: match (&contender.ours, engine) {
+            (Some(ours), Some(engine)) => ours.name(engine),
+            _ => contender.name.clone(),
+        },
+        engine: engine.map(str::to_owned),
+        algorithm,
+        threads: contender.threads,
+        median_s: median,
+        min_s: seconds.first().copied(),
+        max_s: seconds.last().copied(),
+        keys_per_s: median.map(|median| what.n as f64 / median),
+        floor_fraction: median.map(|median| floor_s / median),
+        peak_bytes: contender.counted.then_some(outcome.peak),
+        verified: outcome.failure.is_none(),
+        ..what
+    }
+}
+
+/// A line on stderr that says what is being measured, on a terminal.
+fn progress() -> ProgressBar {
+    let bar = match io::stderr().is_terminal() {
+        true => ProgressBar::new_spinner(),
+        false => ProgressBar::hidden(),
+    };
+    // The template is a constant that parses; if it did not, the default would do. There is no
+    // ticking thread: it would take time from the threads that are measured.
+    let style = ProgressStyle::with_template("{elapsed} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    bar.with_style(style)
+}
+
+/// The rows of a record that the flags choose; a flag not given chooses all.
+fn chosen(record: Record, args: &Args) -> Record {
+    fn one<T>(given: &[T], is: impl Fn(&T) -> bool) -> bool {
+        given.is_empty() || given.iter().any(is)
+    }
+    let distributions = args.distributions();
+    let rows = record.rows.into_iter().filter(|row| {
+        one(&args.types, |ty| ty.name() == row.key_type)
+            && one(&args.value_type, |payload| {
+                payload.name() == row.value_type.as_deref()
+            })
+            && one(&args.sizes, |&n| n == row.n)
+            && one(&distributions, |distribution| {
+                distribution.name() == row.distribution
+            })
+            && one(&args.threads, |&threads| threads == row.threads)
+            && one(&args.contenders, |name| *name == row.contender)
+    });
+    Record {
+        rows: rows.collect(),
+        machine: record.machine,
+    }
+}
+
+/// The record as JSON: a line for each row, so that records can be compared line by line.
+fn json(record: &Record) -> Result<String> {
+    let text = || -> serde_json::Result<String> {
+        let machine = serde_json::to_string_pretty(&record.machine)?.replace('\n', "\n  ");
+        let rows: serde_json::Result<Vec<_>> =
+            record.rows.iter().map(serde_json::to_string).collect();
+        let rows = rows?.join(",\n    ");
+        Ok(format!(
+            "{{\n  \"machine\": {machine},\n  \"rows\": [\n    {rows}\n  ]\n}}\n"
+        ))
+    };
+    text().map_err(|error| Failure::system(format!("cannot write JSON: {error}")))
+}
+
+fn read(file: &Path) -> Result<Record> {
+    let text =
+        fs::read_to_string(file).map_err(|error| Failure::io("read", shown(file), &error))?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::input(format!(
+            "{} is no benchmark record: {error}; name a file that --json wrote",
+            shown(file)
+        ))
+    })
+}
+
+fn written(mut output: Output, text: &str) -> Result<Output> {
+    output.write(text.as_bytes())?;
+    output.finish()?;
+    Ok(output)
+}
+
+fn print(text: &str) -> Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ReaderGone),
+        Err(error) => Err(Failure::io("write to", "stdout", &error)),
+        Ok(()) => Ok(()),
+    }
+}
