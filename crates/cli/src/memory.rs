@@ -10,14 +10,19 @@ use crate::types::{Key, Type};
 #[derive(Debug, Default)]
 pub struct Buffer {
     words: Vec<u128>,
+    /// Which word the bytes start at: that of a page's start, in a large buffer, since so aligned
+    /// bytes can go to disk without a copy.
+    start: usize,
     len: usize,
 }
 
 const WORD: usize = size_of::<u128>();
 
-/// From here on, memory is asked for in huge pages.
-#[cfg(target_os = "linux")]
+/// From here on, memory starts at a huge page, and is asked for in huge pages.
 const HUGE_FROM: usize = 4 << 20;
+
+/// A huge page's size; where it is another, less is gained.
+const HUGE_PAGE: usize = 2 << 20;
 
 impl Buffer {
     /// `len` zero bytes.
@@ -25,10 +30,11 @@ impl Buffer {
     /// # Errors
     /// [`Failure::System`] where the memory cannot be had.
     pub fn zeroed(len: usize) -> Result<Buffer> {
-        let count = len.div_ceil(WORD);
-        if count == 0 {
+        if len == 0 {
             return Ok(Buffer::default());
         }
+        let slack = if len < HUGE_FROM { 0 } else { HUGE_PAGE };
+        let count = len.div_ceil(WORD) + slack / WORD;
         let refused = || {
             Failure::system(format!(
                 "cannot allocate {}; sort a smaller file or free some memory",
@@ -44,16 +50,20 @@ impl Buffer {
         // SAFETY: allocated just now by the global allocator with the layout of `count` words, all
         // of them zero, which is a `u128`.
         let words = unsafe { Vec::from_raw_parts(start.cast::<u128>(), count, count) };
+        let start = match slack {
+            0 => 0,
+            _ => (start as usize).next_multiple_of(HUGE_PAGE) - start as usize,
+        } / WORD;
+        let mut buffer = Buffer { words, start, len };
         #[cfg(target_os = "linux")]
-        if len >= HUGE_FROM {
-            let page = 4096;
-            let from = (start as usize).next_multiple_of(page);
-            let bytes = (start as usize + count * WORD - from) / page * page;
+        if slack > 0 {
+            let bytes = buffer.bytes_mut();
+            let pages = bytes.len() / 4096 * 4096;
             // SAFETY: only advice, on whole pages of the allocation; it never changes what they
             // hold.
-            unsafe { libc::madvise(from as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE) };
+            unsafe { libc::madvise(bytes.as_mut_ptr().cast(), pages, libc::MADV_HUGEPAGE) };
         }
-        Ok(Buffer { words, len })
+        Ok(buffer)
     }
 
     /// How many bytes.
@@ -68,12 +78,12 @@ impl Buffer {
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.len]
+        &bytemuck::cast_slice(&self.words[self.start..])[..self.len]
     }
 
     /// The bytes, to change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+        &mut bytemuck::cast_slice_mut(&mut self.words[self.start..])[..self.len]
     }
 
     /// Only the first `len` bytes.
@@ -86,7 +96,7 @@ impl Buffer {
     /// # Errors
     /// [`Failure::System`] where the memory cannot be had; the buffer is as it was then.
     pub fn grow(&mut self, len: usize) -> Result<()> {
-        let count = len.div_ceil(WORD);
+        let count = self.start + len.div_ceil(WORD);
         if count > self.words.len() {
             self.words
                 .try_reserve(count - self.words.len())
@@ -234,7 +244,19 @@ mod tests {
         buffer.truncate(2);
         assert_eq!(buffer.bytes(), b"he");
         assert!(Buffer::zeroed(usize::MAX / 2).is_err());
-        assert_eq!(Buffer::zeroed(9 << 20)?.bytes().len(), 9 << 20);
+        let mut large = Buffer::zeroed(9 << 20)?;
+        assert_eq!(large.bytes().as_ptr() as usize % HUGE_PAGE, 0);
+        large.bytes_mut()[(9 << 20) - 1] = 7;
+        large.grow(20 << 20)?;
+        assert_eq!(large.len(), 20 << 20);
+        assert_eq!(
+            large
+                .bytes()
+                .iter()
+                .map(|&byte| u32::from(byte))
+                .sum::<u32>(),
+            7
+        );
         Ok(())
     }
 

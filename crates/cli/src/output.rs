@@ -19,6 +19,14 @@ use crate::memory::human;
 #[cfg(target_os = "linux")]
 const WRITE_BACK: u64 = 16 << 20;
 
+/// What writes past the page cache must start at and be a multiple of, in memory and on disk.
+#[cfg(target_os = "linux")]
+const BLOCK: usize = 4096;
+
+/// Smaller writes are left to the page cache.
+#[cfg(target_os = "linux")]
+const DIRECT_FROM: usize = 1 << 20;
+
 /// The longest name of a temporary file, in bytes; file systems allow 255.
 const MAX_NAME: usize = 240;
 
@@ -34,6 +42,9 @@ pub struct Output {
     written_back: u64,
     /// How many bytes of disk were reserved.
     reserved: u64,
+    /// The same file, past the page cache; see [`bypass_cache`](Self::bypass_cache).
+    #[cfg(target_os = "linux")]
+    direct: Option<File>,
     /// `None` for what is written directly.
     temporary: Option<Temporary>,
 }
@@ -123,6 +134,8 @@ impl Output {
             #[cfg(target_os = "linux")]
             written_back: 0,
             reserved: 0,
+            #[cfg(target_os = "linux")]
+            direct: None,
             temporary: None,
         }
     }
@@ -156,11 +169,62 @@ impl Output {
         Ok(())
     }
 
+    /// From now on, writes that are large and aligned go past the page cache where the system lets
+    /// them: all the bytes lie in memory already, and a second copy of a large file costs more
+    /// than the disk (1 GB of u32: 0.55 s against 1.3 s to 3 s, in a virtual machine that
+    /// gets fresh pages from its host).
+    pub fn bypass_cache(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Some(temporary) = &self.temporary {
+            use std::os::unix::fs::OpenOptionsExt;
+            let mut options = OpenOptions::new();
+            options.write(true).custom_flags(libc::O_DIRECT);
+            self.direct = options.open(&temporary.path).ok();
+        }
+    }
+
+    /// Writes the part of `bytes` that can go past the page cache, and says how long it is.
+    #[cfg(target_os = "linux")]
+    fn write_direct(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        use std::io::Seek;
+        use std::os::unix::fs::FileExt;
+        let Some(direct) = &self.direct else {
+            return Ok(0);
+        };
+        let aligned = bytes.len() / BLOCK * BLOCK;
+        let at_block = self.written.is_multiple_of(BLOCK as u64)
+            && bytes.as_ptr().addr().is_multiple_of(BLOCK);
+        if !at_block || aligned < DIRECT_FROM {
+            return Ok(0);
+        }
+        match direct.write_all_at(&bytes[..aligned], self.written) {
+            Ok(()) => {
+                self.written += aligned as u64;
+                self.written_back = self.written;
+                self.file.seek(io::SeekFrom::Start(self.written))?;
+                Ok(aligned)
+            }
+            // A file system that does not take part after all; what it wrote is written again.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.direct = None;
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn write_direct(&mut self, _: &[u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+
     /// Writes bytes behind those already written.
     ///
     /// # Errors
     /// [`Failure::ReaderGone`] where a pipe has no reader any more, else [`Failure::System`].
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let direct = self.write_direct(bytes);
+        let bytes = &bytes[direct.map_err(|error| self.failed(&error, 0))?..];
         self.file
             .write_all(bytes)
             .map_err(|error| self.failed(&error, 0))?;

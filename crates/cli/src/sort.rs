@@ -24,6 +24,9 @@ use crate::with_key;
 /// Scratch that an engine takes beyond as much again as it sorts.
 const SCRATCH: u64 = 64 << 20;
 
+/// From this size on, an output goes past the page cache.
+const LARGE: u64 = 64 << 20;
+
 /// What an argsort takes for each key at most, its index included.
 const ARGSORT_BYTES: u64 = 40;
 
@@ -309,6 +312,9 @@ fn create(args: &SortArgs, targets: &[Target<'_>]) -> Result<Vec<Output>> {
             && let Some(bytes) = format::size(target.format, target.ty, count)
         {
             output.reserve(bytes)?;
+            if bytes >= LARGE {
+                output.bypass_cache();
+            }
         }
     }
     Ok(outputs)

@@ -680,7 +680,8 @@ mod unix {
         fs::set_permissions(here.0.path(), fs::Permissions::from_mode(0o755)).expect("set");
         here.write("a.u32", [0; 8]);
         here.write("secret.u32", [0; 8]);
-        fs::set_permissions(here.path("secret.u32"), fs::Permissions::from_mode(0)).expect("set");
+        fs::set_permissions(here.path("secret.u32"), fs::Permissions::from_mode(0o000))
+            .expect("set");
         fs::create_dir(here.path("closed")).expect("made");
         fs::set_permissions(here.path("closed"), fs::Permissions::from_mode(0o555)).expect("set");
         let run = |args: &str| {

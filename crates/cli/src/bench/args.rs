@@ -172,7 +172,7 @@ fn size(text: &str) -> Result<usize, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
     /// What the README shows: keys by size and by distribution, stable pairs, argsort; about ten
-    /// minutes on two cores, and 8 GiB of memory
+    /// minutes on two cores, and 10 GiB of memory
     Readme,
     /// The same at small sizes, in seconds, to try it out
     ReadmeSmall,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows of one task and distribution, several sizes   → lines over size (logarithmic)
-//! rows of one task and size, several distributions   → bars over distribution
+//! rows of one task and size, several distributions   → bars over distribution (logarithmic)
 //! rows that are in neither                           → bars, a contender each
 //! ```
 //! Ours is drawn strong, peers muted. A panel shows the seven fastest peers, ours apart, and says
@@ -231,6 +231,14 @@ impl<'a> Panel<'a> {
         let (mut series, left_out) = self.series();
         text(area, self.title.clone(), (16, 8), 19, INK, HPos::Left)?;
         let (_, below) = area.split_vertically(36);
+        text(
+            &below,
+            "Mkeys/s".to_owned(),
+            (66, 0),
+            12,
+            PALE_INK,
+            HPos::Right,
+        )?;
         let (plot, legend) = below.split_horizontally(WIDTH as i32 - LEGEND_WIDTH);
         let highest = series.iter().flat_map(|series| &series.rows);
         let highest = highest.filter_map(|row| row.keys_per_s).fold(0.0, f64::max);
@@ -245,7 +253,7 @@ impl<'a> Panel<'a> {
                     }
                 }
                 let at = |row: &Row| names.iter().position(|name| *name == row.distribution);
-                bars(&plot, &series, &names, at, height)?;
+                bars(&plot, &series, &names, at)?;
             }
             Kind::Contenders => {
                 // One bar each, named below it: no legend.
@@ -289,6 +297,7 @@ impl<'a> Panel<'a> {
         let (least, most) = sizes.fold((f64::MAX, 0.0f64), |(a, b), n| (a.min(n), b.max(n)));
         let mut chart = ChartBuilder::on(plot)
             .margin_right(14)
+            .margin_top(16)
             .x_label_area_size(44)
             .y_label_area_size(72)
             .build_cartesian_2d((least..most).log_scale(), height)
@@ -300,7 +309,6 @@ impl<'a> Panel<'a> {
             .axis_style(GRID)
             .label_style(("sans-serif", 13).into_font().color(&PALE_INK))
             .x_desc("keys")
-            .y_desc("Mkeys/s")
             .x_labels(8)
             .x_label_formatter(&|n| short(*n))
             .y_label_formatter(&|speed| grouped(*speed as usize))
@@ -333,20 +341,47 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Groups of bars: a group for each name, a bar for each series.
+/// Groups of bars: a group for each name, a bar for each series. The scale is logarithmic, since
+/// presorted input is often many times faster.
 fn bars(
     plot: &Area,
     series: &[Series],
     names: &[&str],
     at: impl Fn(&Row) -> Option<usize>,
-    height: Range<f64>,
 ) -> Result<()> {
-    let mut chart = axes(plot, names, height)?;
+    let speeds = series.iter().flat_map(|series| &series.rows);
+    let speeds = speeds.filter_map(|row| Some(row.keys_per_s? / 1e6));
+    let (least, most) = speeds.fold((f64::MAX, 0.0f64), |(a, b), s| (a.min(s), b.max(s)));
+    // From a round number below the slowest.
+    let ticks = (-6..9).flat_map(|power| [1.0, 2.0, 5.0].map(|m: f64| m * 10f64.powi(power)));
+    let ticks: Vec<f64> = ticks
+        .filter(|tick| (least * 0.39..most * 1.2).contains(tick))
+        .collect();
+    let floor = ticks
+        .first()
+        .copied()
+        .unwrap_or(least / 2.0)
+        .min(least)
+        .log10();
+    let mut chart = axes(plot, names, floor..(most * 1.15).log10(), false)?;
+    for tick in ticks {
+        let line = [(0.0, tick.log10()), (names.len() as f64, tick.log10())];
+        let line = PathElement::new(line, GRID.stroke_width(1));
+        chart.draw_series([line]).map_err(words)?;
+        let (_, y) = chart.backend_coord(&(0.0, tick.log10()));
+        let place = (66, y - plot.get_base_pixel().1 - 7);
+        let label = match tick {
+            1.0.. => grouped(tick as usize),
+            _ => tick.to_string(),
+        };
+        text(plot, label, place, 13, PALE_INK, HPos::Right)?;
+    }
     let bar = 0.84 / series.len() as f64;
     for (i, series) in series.iter().enumerate() {
         let bars = series.rows.iter().filter_map(|row| {
             let left = at(row)? as f64 + 0.08 + i as f64 * bar;
-            let corners = [(left, 0.0), (left + bar * 0.94, row.keys_per_s? / 1e6)];
+            let top = (row.keys_per_s? / 1e6).log10();
+            let corners = [(left, floor), (left + bar * 0.94, top)];
             Some(Rectangle::new(corners, series.colour.filled()))
         });
         chart.draw_series(bars).map_err(words)?;
@@ -361,7 +396,7 @@ fn bars_by_contender(
     names: &[&str],
     height: Range<f64>,
 ) -> Result<()> {
-    let mut chart = axes(plot, names, height)?;
+    let mut chart = axes(plot, names, height, true)?;
     for (i, series) in series.iter().enumerate() {
         let bars = series.rows.iter().filter_map(|row| {
             let left = i as f64 + 0.15;
@@ -375,28 +410,36 @@ fn bars_by_contender(
 
 type Bars<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Axes with a name below each stretch of 1.
-fn axes<'a, 'b>(plot: &'a Area<'b>, names: &[&str], height: Range<f64>) -> Result<Bars<'a, 'b>> {
+/// Axes with a name below each stretch of 1, and with a linear scale if `scale`.
+fn axes<'a, 'b>(
+    plot: &'a Area<'b>,
+    names: &[&str],
+    height: Range<f64>,
+    scale: bool,
+) -> Result<Bars<'a, 'b>> {
+    let floor = height.start;
     let mut chart = ChartBuilder::on(plot)
         .margin_right(14)
+        .margin_top(16)
         .x_label_area_size(66)
         .y_label_area_size(72)
         .build_cartesian_2d(0.0..names.len() as f64, height)
         .map_err(words)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
+    let mut mesh = chart.configure_mesh();
+    mesh.disable_x_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(GRID)
         .axis_style(GRID)
         .label_style(("sans-serif", 13).into_font().color(&PALE_INK))
-        .x_labels(0)
-        .y_desc("Mkeys/s")
-        .y_label_formatter(&|speed| grouped(*speed as usize))
-        .draw()
-        .map_err(words)?;
+        .x_labels(0);
+    if scale {
+        mesh.y_label_formatter(&|speed| grouped(*speed as usize));
+    } else {
+        mesh.disable_y_mesh().y_labels(0);
+    }
+    mesh.draw().map_err(words)?;
     for (i, name) in names.iter().enumerate() {
-        let (x, y) = chart.backend_coord(&(i as f64 + 0.5, 0.0));
+        let (x, y) = chart.backend_coord(&(i as f64 + 0.5, floor));
         let base = plot.get_base_pixel();
         // Alternating lines keep long names apart.
         let drop = if names.len() > 6 && i % 2 == 1 { 24 } else { 8 };

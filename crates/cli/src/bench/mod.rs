@@ -179,12 +179,13 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
     if let (true, Some(why)) = (peers, peers::all().next().and_then(peers::absent)) {
         return Err(Failure::input(why));
     }
-    // The largest input: as it was drawn, as keys and values, as records, and once more of scratch.
+    // The largest input: as it was drawn, as keys and values, as records, the scratch that ours
+    // keeps, and that of a peer.
     let largest = suites.iter().flat_map(|suite| {
         let bytes = |ty: &Type, payload: &Payload| match payload {
             Payload::None => 4 * ty.bytes(),
-            Payload::Index => 3 * ty.bytes() + 4 * ty.bytes().max(4),
-            Payload::Value(value) => 2 * ty.bytes() + 6 * ty.bytes().max(value.bytes()),
+            Payload::Index => 2 * ty.bytes() + 4 * ty.bytes().max(4) + 36,
+            Payload::Value(value) => 2 * ty.bytes() + 9 * ty.bytes().max(value.bytes()),
         };
         let largest = suite.sizes.iter().max().copied().unwrap_or(0);
         suite.types.iter().flat_map(move |ty| {

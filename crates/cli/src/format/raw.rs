@@ -11,8 +11,11 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::types::Type;
 
-/// How many bytes a task looks at, and how many are written at once.
+/// How many bytes a task looks at.
 const PIECE: usize = 4 << 20;
+
+/// How many bytes are written at once.
+const WRITTEN: usize = 16 << 20;
 
 /// Refuses a size that is no whole number of keys.
 ///
@@ -76,7 +79,7 @@ pub fn swap(bytes: &mut [u8], key: usize) {
 /// # Errors
 /// Those of [`Output::write`].
 pub fn write(keys: &Keys, output: &mut Output, progress: &Progress) -> Result<()> {
-    for piece in keys.bytes().chunks(PIECE) {
+    for piece in keys.bytes().chunks(WRITTEN) {
         let mut piece = Cow::Borrowed(piece);
         if cfg!(target_endian = "big") {
             swap(piece.to_mut(), keys.ty().bytes());
