@@ -42,10 +42,19 @@ impl Pool {
         several: bool,
         work: impl FnOnce(Crew) -> T + Send,
     ) -> Result<T> {
+        if !several {
+            return Ok(work(Crew::alone()));
+        }
+        // Rayon's machinery is compiled once, and not for each kind of work.
+        let (mut work, mut done) = (Some(work), None);
+        self.enter_once(&mut |crew| done = work.take().map(|work| work(crew)))?;
+        Ok(done.expect("the pool does the work"))
+    }
+
+    fn enter_once(&self, work: &mut (dyn FnMut(Crew) + Send)) -> Result<()> {
         static GLOBAL: OnceLock<Result<(), String>> = OnceLock::new();
         match self.threads {
-            _ if !several => Ok(work(Crew::alone())),
-            Some(0 | 1) => Ok(work(Crew::alone())),
+            Some(0 | 1) => work(Crew::alone()),
             Some(threads) => {
                 let pool = self.own.get_or_init(|| {
                     ThreadPoolBuilder::new()
@@ -55,11 +64,13 @@ impl Pool {
                         .map_err(|error| error.to_string())
                 });
                 match pool {
-                    Ok(pool) => Ok(pool.install(|| work(Crew { threads }))),
-                    Err(why) => Err(Error::Threads {
-                        threads,
-                        why: why.clone(),
-                    }),
+                    Ok(pool) => pool.install(|| work(Crew { threads })),
+                    Err(why) => {
+                        return Err(Error::Threads {
+                            threads,
+                            why: why.clone(),
+                        });
+                    }
                 }
             }
             None => {
@@ -73,13 +84,14 @@ impl Pool {
                             why: why.clone(),
                         })?;
                 }
-                Ok(rayon::scope(|_| {
+                rayon::scope(|_| {
                     work(Crew {
                         threads: rayon::current_num_threads(),
                     })
-                }))
+                });
             }
         }
+        Ok(())
     }
 }
 
@@ -122,9 +134,28 @@ impl Crew {
     /// Runs `task` on every item; whichever worker is free takes the next.
     pub(crate) fn for_each<T: Send>(self, items: &mut [T], task: impl Fn(&mut T) + Send + Sync) {
         if self.threads == 1 || items.len() == 1 {
-            items.iter_mut().for_each(task);
-        } else {
-            items.par_iter_mut().with_max_len(1).for_each(task);
+            return items.iter_mut().for_each(task);
         }
+        let start = Items(items.as_mut_ptr());
+        // SAFETY: each index below the number of items comes once.
+        self.for_each_index(items.len(), &|i| task(unsafe { &mut *start.at(i) }));
+    }
+
+    /// Runs `task` on every index below `n`. Not generic, so that it is compiled once.
+    fn for_each_index(self, n: usize, task: &(dyn Fn(usize) + Sync)) {
+        (0..n).into_par_iter().with_max_len(1).for_each(task);
+    }
+}
+
+/// The start of a slice whose items go to different workers.
+struct Items<T>(*mut T);
+
+// SAFETY: each item is used by one worker, and may be sent to it.
+unsafe impl<T: Send> Sync for Items<T> {}
+
+impl<T> Items<T> {
+    /// Item `i`.
+    fn at(&self, i: usize) -> *mut T {
+        self.0.wrapping_add(i)
     }
 }
