@@ -44,8 +44,8 @@ pub fn absent(peer: &Facts) -> Option<&'static str> {
     }
     (!cfg!(feature = "peer-vqsort") && VECTOR.iter().any(|vector| vector.name == peer.name))
         .then_some(
-            "this build has no vqsort; install Highway (Debian: libhwy-dev), pkg-config and a C++ \
-         compiler, and build with the cargo flag '--features peer-vqsort'",
+            "this build has no vqsort; install Highway (Debian 13: libhwy-dev; 1.0.3 is too old), \
+             pkg-config and a C++ compiler, and build with the cargo flag '--features peer-vqsort'",
         )
 }
 
