@@ -126,6 +126,20 @@ fn records_are_as_documented() -> Outcome {
     Ok(())
 }
 
+/// A contender can be chosen by the name that its rows have.
+#[test]
+fn contenders_are_chosen_by_name() -> Outcome {
+    for (name, payload) in [
+        ("sweepsort-cpu", "none"),
+        ("sweepsort-cpu-fresh", "index"),
+        ("sweepsort-cpu-unstable", "u32"),
+    ] {
+        let record = record(&["--contenders", name, "--value-type", payload, "-n", "1000"])?;
+        assert_eq!(texts(rows(&record), "contender"), BTreeSet::from([name]));
+    }
+    Ok(())
+}
+
 /// A chart is drawn while measuring or later, from the record, and is one well-formed SVG; existing
 /// files are kept unless forced.
 #[test]

@@ -52,12 +52,9 @@ const PEERS: [RGBColor; PEERS_SHOWN] = [
     RGBColor(0x8c, 0x6d, 0x31),
 ];
 
-/// Who draws a line or bars: contender, algorithm and threads.
-type Who = (String, Option<String>, usize);
-
-fn who(row: &Row) -> Who {
-    (row.contender.clone(), row.algorithm.clone(), row.threads)
-}
+/// Who draws a line or bars: contender, threads, and the algorithm where that alone tells two
+/// apart. (An engine may take one algorithm for small inputs and another for large ones.)
+type Who = (String, usize, Option<String>);
 
 /// One contender in a panel.
 struct Series<'a> {
@@ -176,11 +173,21 @@ fn count<T: Ord>(rows: &[&Row], of: impl Fn(&Row) -> T) -> usize {
 impl<'a> Panel<'a> {
     /// Contenders, the fastest first; ours always, and the fastest peers.
     fn series(&self) -> (Vec<Series<'a>>, usize) {
+        let twins = self.rows.iter().enumerate().any(|(i, a)| {
+            self.rows[..i].iter().any(|b| {
+                a.same_input(b)
+                    && (&a.contender, a.threads) == (&b.contender, b.threads)
+                    && a.algorithm != b.algorithm
+            })
+        });
         let mut by: BTreeMap<Who, Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
-            by.entry(who(row)).or_default().push(row);
+            let algorithm = row.algorithm.clone().filter(|_| twins);
+            let who = (row.contender.clone(), row.threads, algorithm);
+            by.entry(who).or_default().push(row);
         }
-        let threads = count(&self.rows, |row| if row.ours() { row.threads } else { 0 }) > 2;
+        let ours: Vec<Who> = by.keys().filter(|who| by[who][0].ours()).cloned().collect();
+        let threads = ours.iter().map(|who| who.1).collect::<BTreeSet<_>>().len() > 1;
         let mut all: Vec<(Who, Vec<&Row>)> = by.into_iter().collect();
         // By the geometric mean of the throughput.
         let speed = |rows: &[&Row]| {
@@ -188,18 +195,14 @@ impl<'a> Panel<'a> {
             logs.sum::<f64>() / rows.len() as f64
         };
         all.sort_by(|(_, a), (_, b)| speed(b).total_cmp(&speed(a)));
-        let algorithms: BTreeSet<_> = all
-            .iter()
-            .map(|((name, _, n), _)| (name.clone(), *n))
-            .collect();
-        let algorithms = algorithms.len() < all.len();
-        let (mut ours, mut peers) = (0, 0);
+        let mut peers = 0;
         let mut series = Vec::new();
-        for ((name, algorithm, n), rows) in all {
-            let strong = rows[0].ours();
-            let colour = if strong {
-                ours += 1;
-                OURS[(ours - 1) % OURS.len()]
+        for (who, rows) in all {
+            // By name, so that the colours are the same in every panel.
+            let place = ours.iter().position(|other| *other == who);
+            let strong = place.is_some();
+            let colour = if let Some(place) = place {
+                OURS[place % OURS.len()]
             } else {
                 peers += 1;
                 if peers > PEERS_SHOWN {
@@ -207,8 +210,8 @@ impl<'a> Panel<'a> {
                 }
                 PEERS[peers - 1]
             };
-            let mut label = name;
-            if let (true, true, Some(algorithm)) = (algorithms, strong, algorithm) {
+            let (mut label, n, algorithm) = who;
+            if let Some(algorithm) = algorithm {
                 label += &format!(" ({algorithm})");
             }
             if threads {
@@ -234,7 +237,7 @@ impl<'a> Panel<'a> {
         text(
             &below,
             "Mkeys/s".to_owned(),
-            (66, 0),
+            (66, 2),
             12,
             PALE_INK,
             HPos::Right,
@@ -297,7 +300,7 @@ impl<'a> Panel<'a> {
         let (least, most) = sizes.fold((f64::MAX, 0.0f64), |(a, b), n| (a.min(n), b.max(n)));
         let mut chart = ChartBuilder::on(plot)
             .margin_right(14)
-            .margin_top(16)
+            .margin_top(26)
             .x_label_area_size(44)
             .y_label_area_size(72)
             .build_cartesian_2d((least..most).log_scale(), height)
@@ -420,7 +423,7 @@ fn axes<'a, 'b>(
     let floor = height.start;
     let mut chart = ChartBuilder::on(plot)
         .margin_right(14)
-        .margin_top(16)
+        .margin_top(26)
         .x_label_area_size(66)
         .y_label_area_size(72)
         .build_cartesian_2d(0.0..names.len() as f64, height)

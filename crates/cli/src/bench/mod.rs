@@ -4,7 +4,7 @@
 //! flags or preset → suites → inputs ─┬─ contenders ─ measure ─→ rows ─→ record ─→ table, JSON, chart
 //!                                    └─ verified, outside the timing
 //! ```
-//! A later engine joins by its name in [`sweepsort::Choice`]; a peer by a line in [`peers`].
+//! A later engine joins by its name in [`sweepsort::Choice`]; a peer by a line in `peers.rs`.
 
 mod args;
 mod chart;
@@ -158,7 +158,7 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
     let mut peers = args.peers || args.preset.is_some();
     for name in &args.contenders {
         let peer = peers::all().find(|peer| peer.name == name);
-        let ours = ["auto", "cpu", "cuda", "wgpu"].iter().any(|engine| {
+        let ours = ["cpu", "cuda", "wgpu"].iter().any(|engine| {
             ["", "-unstable", "-fresh"]
                 .iter()
                 .any(|suffix| *name == format!("sweepsort-{engine}{suffix}"))
@@ -319,13 +319,10 @@ impl Session<'_> {
                         algorithm: algorithm.clone(),
                         suffix,
                     };
-                    // `auto` answers to the name of the engine that it will be.
                     for &threads in &self.threads {
                         let contender = ours.contender(task, threads)?;
-                        let wanted = named(&contender.name)
-                            || named(&ours.name(engine.name()))
-                            || all && (suffix != "-fresh" || self.args.fresh);
-                        if wanted {
+                        let usual = suffix != "-fresh" || self.args.fresh;
+                        if named(&contender.name) || all && usual {
                             contenders.push(contender);
                         }
                     }
