@@ -1,4 +1,5 @@
-//! `cargo xtask sanitize`: the CPU engine's tests under valgrind.
+//! `cargo xtask sanitize`: the CPU engine's tests under valgrind, all but the large suite, of which
+//! `tests/memory.rs` runs a small part.
 //!
 //! Valgrind knows no AVX-512 and tells programs so, so what runs here is the code that a machine
 //! without it would choose.
@@ -14,7 +15,7 @@ use crate::tools::VALGRIND;
 /// Runs the tests whose name contains one of `filters`, or all.
 pub fn run(install: bool, filters: &[String]) -> Result<()> {
     VALGRIND.need(install)?;
-    let programs = test_programs("sweepsort-cpu")?;
+    let programs = test_programs("sweepsort-cpu", &["suite"])?;
     if programs.is_empty() {
         bail!("sweepsort-cpu has no tests");
     }
@@ -35,16 +36,16 @@ pub fn run(install: bool, filters: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds a package's tests and says where they are.
-fn test_programs(package: &str) -> Result<Vec<PathBuf>> {
+/// Builds a package's tests, all but some, and says where they are.
+fn test_programs(package: &str, but: &[&str]) -> Result<Vec<PathBuf>> {
     #[derive(Deserialize)]
     struct Message {
         executable: Option<PathBuf>,
-        profile: Option<Profile>,
+        target: Option<Target>,
     }
     #[derive(Deserialize)]
-    struct Profile {
-        test: bool,
+    struct Target {
+        name: String,
     }
     let messages = output(
         cargo()
@@ -54,7 +55,7 @@ fn test_programs(package: &str) -> Result<Vec<PathBuf>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
         let message: Message = serde_json::from_str(line)?;
-        if message.profile.is_some_and(|profile| profile.test) {
+        if message.target.is_some_and(|target| !but.contains(&target.name.as_str())) {
             programs.extend(message.executable);
         }
     }
