@@ -72,7 +72,7 @@ pub(crate) fn digits(n: usize, bits: Range<u32>) -> [Digit; 2] {
 }
 
 /// Sorts the `n` records of `from` by the masked bits, stably, into `to`. Returns the most passes
-/// that a key took part in.
+/// that a key took part in; an insertion among a few neighbours is none.
 ///
 /// # Safety
 /// `from`, `to` and `room` have `n` records each, `n` is below 2^32, and nobody else uses them now.
@@ -188,7 +188,6 @@ unsafe fn fix_up<W: Word, P: Payload, R: Reading<W>>(
             // Groups are small but for keys that are not evenly spread.
             if len <= INSERTION_MAX {
                 insertion(group, len, reading, mask);
-                passes = passes.max(1);
             } else {
                 passes = passes.max(sort(group, group, room, len, reading, mask, tables));
             }
