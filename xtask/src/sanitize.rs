@@ -55,7 +55,10 @@ fn test_programs(package: &str, but: &[&str]) -> Result<Vec<PathBuf>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
         let message: Message = serde_json::from_str(line)?;
-        if message.target.is_some_and(|target| !but.contains(&target.name.as_str())) {
+        if message
+            .target
+            .is_some_and(|target| !but.contains(&target.name.as_str()))
+        {
             programs.extend(message.executable);
         }
     }
