@@ -10,6 +10,7 @@
 //! * [`pattern`] makes the inputs that sorts are known to stumble over, and lists sizes.
 //! * [`oracle`] says what must come out, by the standard library's stable sort.
 //! * [`suite`] runs any [`Engine`](sweepsort_core::Engine) through a table of cases.
+//! * `strategy`, with the feature `proptest`, has strategies for keys and options.
 
 pub mod check;
 pub mod distribution;
@@ -17,6 +18,8 @@ pub mod oracle;
 pub mod order;
 pub mod pattern;
 mod random;
+#[cfg(feature = "proptest")]
+pub mod strategy;
 pub mod suite;
 
 pub use check::{Fingerprint, check_index, fingerprint, first_disorder, same_multiset};

@@ -571,7 +571,8 @@ impl<K: Ordered> Typed<K> {
         };
         claim(report.engine == engine.name(), "engine")?;
         claim(report.keys == shape.keys, "keys")?;
-        claim(report.passes_run <= report.passes_possible, "passes run")?;
+        // More than the digits of a plain sort may run, where narrower ones are faster.
+        claim(report.passes_run <= self.bits.len() as u32, "passes run")?;
         let digits = self.bits.len().div_ceil(8) as u32;
         claim(report.passes_possible == digits, "passes possible")?;
         let plan = engine
