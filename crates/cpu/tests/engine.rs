@@ -1,0 +1,207 @@
+//! What the engine promises besides its outputs: memory, errors, and scratch that is kept.
+
+use std::borrow::Cow;
+
+use sweepsort_core::{
+    Codec, Engine, Error, IndexMut, Nan, Shape, Spec, Task, ValuesMut, Width, WordsMut,
+};
+use sweepsort_cpu::CpuEngine;
+
+fn spec(width: Width) -> Spec {
+    Spec {
+        codec: Codec::UNSIGNED,
+        bits: 0..width.bits(),
+        stable: true,
+        algorithm: Cow::Borrowed("auto"),
+    }
+}
+
+/// Keys and values once more and 64 MiB; for an argsort 32 bytes a key, and the same 64 MiB.
+#[test]
+fn plans_keep_within_the_promised_memory() {
+    const FIXED: usize = 64 << 20;
+    for threads in [1, 2, 4, 64] {
+        let engine = CpuEngine::new(Some(threads));
+        for width in Width::ALL {
+            for n in [0, 1, 100, 1 << 12, 1 << 17, 10_000_000, 1 << 33] {
+                for value_bytes in 0..=16 {
+                    let shape = Shape::pairs(n, width, value_bytes);
+                    let plan = engine.plan(&shape, &spec(width)).unwrap();
+                    let bound = n * (width.bytes() + value_bytes) + FIXED;
+                    assert!(
+                        plan.workspace_bytes <= bound,
+                        "{threads} threads {shape:?} {plan:?}"
+                    );
+                }
+                for entry_bytes in [4, 8] {
+                    let shape = Shape::argsort(n, width, entry_bytes);
+                    let plan = engine.plan(&shape, &spec(width)).unwrap();
+                    let bound = 32 * n + FIXED;
+                    assert!(
+                        plan.workspace_bytes <= bound,
+                        "{threads} threads {shape:?} {plan:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The digits of a plan are neighbouring parts of the bits to be sorted by, down from the top. They
+/// may end above the lowest bit, since keys that agree in all digits are few and set right one by
+/// one.
+#[test]
+fn planned_digits_lie_within_the_bits() {
+    let engine = CpuEngine::new(Some(2));
+    for width in Width::ALL {
+        for bits in [0..width.bits(), 3..width.bits() - 2, 4..4] {
+            for n in [2, 1000, 1 << 16, 1 << 24] {
+                let spec = Spec {
+                    bits: bits.clone(),
+                    ..spec(width)
+                };
+                let plan = engine.plan(&Shape::pairs(n, width, 4), &spec).unwrap();
+                let mut end = bits.end;
+                let mut digits = plan.digits.clone();
+                digits.sort_by_key(|digit| std::cmp::Reverse(digit.shift));
+                for digit in digits {
+                    assert!(
+                        digit.bits > 0 && digit.shift + digit.bits == end,
+                        "{plan:?}"
+                    );
+                    end = digit.shift;
+                }
+                assert!(end >= bits.start, "{plan:?}");
+                assert_eq!(plan.digits.is_empty(), bits.is_empty(), "{plan:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lengths_must_agree() {
+    let engine = CpuEngine::new(Some(2));
+    let (mut keys, mut values, mut index) = ([3u32, 1, 2], [7u8; 2], [9u64; 4]);
+    let error = engine.run(
+        Task::Pairs(WordsMut::W32(&mut keys), ValuesMut::new(&mut values)),
+        &spec(Width::W32),
+    );
+    let expected = Error::LengthMismatch {
+        keys: 3,
+        others: 2,
+        what: "values",
+    };
+    assert_eq!(error, Err(expected));
+    let error = engine.run(
+        Task::Argsort((&keys[..]).into(), IndexMut::U64(&mut index)),
+        &spec(Width::W32),
+    );
+    let expected = Error::LengthMismatch {
+        keys: 3,
+        others: 4,
+        what: "index entries",
+    };
+    assert_eq!(error, Err(expected));
+    assert_eq!((keys, index), ([3, 1, 2], [9; 4]));
+}
+
+#[test]
+fn what_it_cannot_do_is_refused_untouched() {
+    let engine = CpuEngine::new(Some(2));
+    let (mut keys, mut values) = ([3u32, 1, 2], [[7u8; 17]; 3]);
+    let wide = engine.run(
+        Task::Pairs(WordsMut::W32(&mut keys), ValuesMut::new(&mut values)),
+        &spec(Width::W32),
+    );
+    assert!(matches!(&wide, Err(Error::Unsupported { what, .. }) if what.contains("17 bytes")));
+    let unknown = Spec {
+        algorithm: Cow::Borrowed("bogo"),
+        ..spec(Width::W32)
+    };
+    let error = engine
+        .run(Task::Keys(WordsMut::W32(&mut keys)), &unknown)
+        .unwrap_err();
+    let names = engine.algorithms().join(", ");
+    assert_eq!(
+        error,
+        Error::UnknownAlgorithm {
+            engine: "cpu",
+            name: "bogo".into(),
+            known: names
+        }
+    );
+    assert_eq!(keys, [3, 1, 2]);
+}
+
+/// One engine sorts inputs of all widths and sizes one after the other, in scratch that is larger
+/// than needed or too small, and full of the last sort's remains.
+#[test]
+fn scratch_is_used_again() {
+    let engine = CpuEngine::new(Some(2));
+    for n in [100_000usize, 10, 300_000, 5000, 100_001] {
+        let mut words: Vec<u64> = (0..n as u64)
+            .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect();
+        let mut narrow: Vec<u16> = words.iter().map(|&word| word as u16).collect();
+        let mut wide: Vec<u128> = words.iter().map(|&word| u128::from(word) << 40).collect();
+        engine
+            .run(Task::Keys(WordsMut::W128(&mut wide)), &spec(Width::W128))
+            .unwrap();
+        engine
+            .run(
+                Task::Pairs(WordsMut::W16(&mut narrow), ValuesMut::new(&mut words)),
+                &spec(Width::W16),
+            )
+            .unwrap();
+        assert!(wide.is_sorted() && narrow.is_sorted());
+        assert!(
+            words
+                .iter()
+                .zip(&narrow)
+                .all(|(&word, &key)| word as u16 == key)
+        );
+        // Stable: i itself can be had back, as the factor is odd.
+        let inverse = 0xf1de_83e1_9937_733du64;
+        let order: Vec<u64> = words
+            .iter()
+            .map(|word| word.wrapping_mul(inverse))
+            .collect();
+        assert!(
+            order.iter().all(|&i| (i as usize) < n),
+            "the factor's inverse"
+        );
+        assert!((1..n).all(|i| narrow[i - 1] < narrow[i] || order[i - 1] < order[i]));
+    }
+}
+
+/// The policy and its ties reach the engine whole: one float input, all six answers.
+#[test]
+fn floats_under_every_policy() {
+    let engine = CpuEngine::new(Some(1));
+    let (nan, minus_nan) = (f32::NAN.to_bits(), (-f32::NAN).to_bits());
+    let [zero, minus_zero, one] = [0.0f32, -0.0, 1.0].map(f32::to_bits);
+    let keys = [zero, minus_nan, one, minus_zero, nan];
+    for (policy, expected) in [
+        (Nan::Total, [1u32, 3, 0, 2, 4]),
+        (Nan::Last, [0, 3, 2, 1, 4]),
+        (Nan::First, [1, 4, 0, 3, 2]),
+    ] {
+        let codec = Codec::for_records(
+            sweepsort_core::Kind::Float { mantissa: 23 },
+            Default::default(),
+            policy,
+        );
+        let mut index = [0u32; 5];
+        let task = Task::Argsort((&keys[..]).into(), IndexMut::U32(&mut index));
+        engine
+            .run(
+                task,
+                &Spec {
+                    codec,
+                    ..spec(Width::W32)
+                },
+            )
+            .unwrap();
+        assert_eq!(index, expected, "{policy}");
+    }
+}

@@ -1,0 +1,90 @@
+//! The engine's outputs are the standard library's, whatever the case and the number of threads.
+
+use sweepsort_core::Engine;
+use sweepsort_cpu::CpuEngine;
+use sweepsort_testkit::suite::{self, Outcome, Scope};
+
+/// Sizes around which the engine changes its ways, powers of two apart: the last to be sorted by
+/// insertion, and buckets that just fit a local sort, for records of 8, 10, 12, 20 and 24 bytes.
+const SCOPE: Scope = Scope {
+    tiles: &[20, 10_922, 13_107, 21_845, 26_214, 32_768],
+    ..Scope::ORDINARY
+};
+
+/// Runs the suite, and says how many cases passed and how many the engine does not do.
+fn run(threads: usize, algorithm: &'static str, scope: Scope) -> Outcome {
+    let engine = CpuEngine::new(Some(threads));
+    assert!(engine.algorithms().contains(&algorithm));
+    let start = std::time::Instant::now();
+    let outcome =
+        suite::run(&engine, algorithm, scope).unwrap_or_else(|failure| panic!("{failure}"));
+    println!(
+        "{threads} threads, {algorithm}: {outcome:?} in {:.1?}",
+        start.elapsed()
+    );
+    outcome
+}
+
+#[test]
+fn one_thread() {
+    let outcome = run(
+        1,
+        "auto",
+        Scope {
+            largest_power: 19,
+            one_in: 2,
+            ..SCOPE
+        },
+    );
+    assert_eq!(outcome.unsupported, 0);
+}
+
+#[test]
+fn two_threads() {
+    let outcome = run(2, "auto", SCOPE);
+    assert_eq!(outcome.unsupported, 0);
+}
+
+#[test]
+fn more_threads_than_cores() {
+    let outcome = run(
+        4,
+        "auto",
+        Scope {
+            largest_power: 20,
+            one_in: 8,
+            ..SCOPE
+        },
+    );
+    assert_eq!(outcome.unsupported, 0);
+}
+
+#[test]
+fn hybrid_asked_for() {
+    let outcome = run(
+        2,
+        "hybrid",
+        Scope {
+            largest_power: 18,
+            one_in: 8,
+            ..SCOPE
+        },
+    );
+    assert_eq!(outcome.unsupported, 0);
+}
+
+/// Counting does keys of 8 and 16 bits alone, by all their bits, and refuses the rest.
+#[test]
+fn count_asked_for() {
+    let outcome = run(
+        2,
+        "count",
+        Scope {
+            largest_power: 18,
+            one_in: 8,
+            ..SCOPE
+        },
+    );
+    assert!(outcome.passed > 100, "{outcome:?}");
+    assert!(outcome.unsupported > outcome.passed, "{outcome:?}");
+}
