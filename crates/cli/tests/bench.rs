@@ -256,17 +256,9 @@ fn peers_want_a_feature() -> Outcome {
 #[cfg(feature = "peers")]
 #[test]
 fn peers_are_measured_beside_ours() -> Outcome {
-    let record = record(&[
-        "-t",
-        "u8,u16,u32,u64,u128,i8,i32,i64,f16,f32,f64,bool",
-        "--value-type",
-        "none,u32,u64,index",
-        "-n",
-        "1000,300000",
-        "--threads",
-        "2",
-        "--peers",
-    ])?;
+    let arguments = "--peers --threads 2 --value-type none,u32,u64,index -n 1000,300000 -d uniform,zipf \
+                     -t u8,u16,u32,u64,u128,i8,i32,i64,f16,f32,f64,bool";
+    let record = record(&arguments.split_whitespace().collect::<Vec<_>>())?;
     let rows = rows(&record);
     for name in [
         "std-stable",

@@ -76,7 +76,8 @@ pub struct Args {
     #[arg(long)]
     pub fresh: bool,
 
-    /// Seconds that the timed runs of one contender on one input add up to, at five runs or more
+    /// Seconds that the timed runs of one contender on one input add up to, at five runs or more; 0
+    /// for a quick look: five runs, and small inputs not repeated within a run
     #[arg(long, value_name = "SECONDS", default_value = "0.5")]
     pub budget: f64,
 

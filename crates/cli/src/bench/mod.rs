@@ -274,7 +274,8 @@ impl Session<'_> {
         let title = format!("{}, {n} keys, {distribution}", what.task());
         self.progress
             .set_message(format!("{title}: making the keys"));
-        let input = Input::<K>::new(distribution, n, self.args.seed)
+        let repeated = self.args.budget > 0.0;
+        let input = Input::<K>::new(distribution, n, self.args.seed, repeated)
             .map_err(|unsuited| Failure::input(unsuited.to_string()))?;
         let progress = &self.progress;
         let outcomes =
