@@ -149,8 +149,11 @@ impl<E: Entry> Work<'_, E> {
             hybrid::sort(records, self.pool, self.scratch)?
         };
         self.scratch.give(block);
-        self.report.absorb(report);
-        self.report.workspace_bytes += bytes;
+        let workspace_bytes = bytes + report.workspace_bytes;
+        self.report.absorb(Report {
+            workspace_bytes,
+            ..report
+        });
         Ok(())
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn digit_below(top: u32, low: u32) -> Digit {
 pub(crate) fn digits(n: usize, record: usize, bits: Range<u32>, threads: usize) -> Vec<Digit> {
     let mut digits = Vec::new();
     let (mut bucket, mut top) = (n, bits.end);
-    if n < 2 {
+    if n < 2 || bits.is_empty() {
         return digits;
     }
     if !fits_one(n, record) || (threads > 1 && n >= PARALLEL_FROM) {

@@ -30,8 +30,9 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>) {
     }
 }
 
-/// Enough that every call wants more scratch than the limit leaves.
-const N: usize = 12 << 20;
+/// Enough that every call wants more scratch than the limit leaves, and more than the 64 MiB of
+/// address space that the C library sets aside for each thread.
+const N: usize = 32 << 20;
 
 fn keys() -> Vec<u32> {
     (0..N as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
