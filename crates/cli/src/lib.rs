@@ -1,6 +1,6 @@
 //! The `sweepsort` command.
 //!
-//! A file's way through the modules: [`args`] says what is wanted; [`input`] and [`format`] make
+//! A file's way through the modules: [`args`] says what is wanted; [`input`] and [`mod@format`] make
 //! keys of a file; [`mod@sort`] (or [`check`]) works on them in [`memory`]; [`output`] makes a file
 //! of them; [`summary`] tells what was done, or [`exit`] what was wrong.
 
