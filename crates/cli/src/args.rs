@@ -52,6 +52,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Measure sorting, alone or beside other people's sorts
     Bench(crate::bench::Args),
+    /// Show an algorithm at work on a few keys, array by array
+    Explain(crate::explain::Args),
     /// List the engines, and why absent ones are absent
     Devices(DevicesArgs),
     /// Print a script that completes flags in a shell
@@ -173,7 +175,8 @@ pub struct SortArgs {
           hide_possible_values = true, hide_default_value = true)]
     pub engine: Choice,
 
-    /// The engine's method, where it has several
+    /// The engine's method; of the CPU engine also a classic, to learn from: counting-lsd, split,
+    /// four-way, block-histogram, tile-merge, coalesced, onesweep
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<String>,
 

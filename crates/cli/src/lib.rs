@@ -2,13 +2,15 @@
 //!
 //! A file's way through the modules: [`args`] says what is wanted; [`input`] and [`mod@format`] make
 //! keys of a file; [`mod@sort`] (or [`check`]) works on them in [`memory`]; [`output`] makes a file
-//! of them; [`summary`] tells what was done, or [`exit`] what was wrong.
+//! of them; [`summary`] tells what was done, or [`exit`] what was wrong. [`mod@explain`] and [`bench`]
+//! go their own ways.
 
 pub mod args;
 pub mod bench;
 pub mod check;
 pub mod devices;
 pub mod exit;
+pub mod explain;
 pub mod format;
 pub mod r#gen;
 pub mod input;
@@ -43,6 +45,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Gen(args) => r#gen::run(args),
         Command::Check(args) => check::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Completions(args) => {
             let mut script = Vec::new();

@@ -140,6 +140,35 @@ fn contenders_are_chosen_by_name() -> Outcome {
     Ok(())
 }
 
+/// Each combination of algorithm, digit and block is one of ours, told apart in rows and table.
+#[test]
+fn classics_are_measured_by_digit_and_block() -> Outcome {
+    let arguments = ["-n", "1000", "--algorithm", "counting-lsd,coalesced"];
+    let record = record(&[&arguments[..], &["--radix-bits", "1,8", "--block", "64"]].concat())?;
+    let method = |row: &Value| {
+        assert_eq!(row["verified"], true, "{row}");
+        (
+            row["algorithm"].as_str().map(str::to_owned),
+            row["radix_bits"].as_u64(),
+            row["block"].as_u64(),
+        )
+    };
+    let methods: Vec<_> = rows(&record).iter().map(method).collect();
+    let expected = |name: &str, radix_bits| (Some(name.to_owned()), Some(radix_bits), Some(64));
+    assert_eq!(
+        methods,
+        [
+            expected("counting-lsd", 1),
+            expected("counting-lsd", 8),
+            expected("coalesced", 1),
+            expected("coalesced", 8)
+        ]
+    );
+    let table = bench(&[&arguments[..2], &["--algorithm", "split,coalesced"]].concat())?;
+    assert!(text(&table.stdout).contains("sweepsort-cpu (coalesced)"));
+    Ok(())
+}
+
 /// A chart is drawn while measuring or later, from the record, and is one well-formed SVG; existing
 /// files are kept unless forced.
 #[test]
@@ -221,7 +250,7 @@ fn nonsense_is_refused() -> Outcome {
         (&["--contenders", "quicksort"], "quicksort"),
         (&["--contenders", "sweepsort-cpu,quicksort"], "quicksort"),
         (&["--threads", "0"], "--threads"),
-        (&["--radix-bits", "4"], "--radix-bits"),
+        (&["--radix-bits", "4"], "digit or block"),
         (&["-t", "u32", "-d", "timestamps"], "timestamps"),
         (&["--from", &missing], "no-such-folder"),
         (&["--json", &missing], "no-such-folder"),

@@ -20,6 +20,11 @@ impl Digit {
         1 << self.bits
     }
 
+    /// The bits of the code that it has.
+    pub const fn range(self) -> Range<u32> {
+        self.shift..self.shift + self.bits
+    }
+
     /// The digit of a code.
     #[inline(always)]
     pub fn of<W: Word>(self, code: W) -> usize {

@@ -14,10 +14,12 @@
 //!   [`Report`].
 //! * [`RadixKey`] lists the key types; `#[derive(RadixKey)]` makes more.
 //! * [`devices`] tells which engines are here and why others are not.
+//! * [`mod@explain`] shows what an algorithm does with a few keys, array by array.
 //!
 //! Sorts are stable unless their name says otherwise, and any number of keys will do.
 
 mod devices;
+pub mod explain;
 mod partition;
 mod permutation;
 mod sorter;

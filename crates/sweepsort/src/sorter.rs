@@ -12,6 +12,7 @@ use sweepsort_core::{
     ValuesMut, Width, Word, with_width,
 };
 use sweepsort_cpu::CpuEngine;
+use sweepsort_twin::TwinEngine;
 
 use crate::devices;
 use crate::permutation::{self, Index, MAX_TRAVELLING_BYTES};
@@ -24,6 +25,7 @@ pub(crate) static NATURAL: Sorter = Sorter {
     algorithm: Cow::Borrowed("auto"),
     reason: "the CPU engine is the only one here",
     engine: CpuEngine::ephemeral(),
+    twin: None,
 };
 
 /// Sorts with fixed options, keeps its scratch memory between calls, and can be shared by threads.
@@ -46,6 +48,8 @@ pub struct Sorter {
     algorithm: Cow<'static, str>,
     reason: &'static str,
     engine: CpuEngine,
+    /// What sorts instead of the engine, where a classic was asked for.
+    twin: Option<TwinEngine>,
 }
 
 /// The options of a [`Sorter`].
@@ -56,6 +60,8 @@ pub struct Builder {
     bits: Option<Range<u32>>,
     choice: Choice,
     algorithm: Option<String>,
+    radix_bits: Option<u32>,
+    block: Option<usize>,
     threads: Option<usize>,
 }
 
@@ -90,8 +96,24 @@ impl Builder {
     }
 
     /// The method, one that the engine has; `auto` unless said otherwise.
+    ///
+    /// The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins
+    /// of the classics on one thread, to learn from and to compare with: `counting-lsd`, `split`,
+    /// `four-way`, `block-histogram`, `tile-merge`, `coalesced`, `onesweep`.
     pub fn algorithm(mut self, name: impl Into<String>) -> Self {
         self.algorithm = Some(name.into());
+        self
+    }
+
+    /// Bits of a digit, for the classics that leave the choice.
+    pub fn radix_bits(mut self, radix_bits: u32) -> Self {
+        self.radix_bits = Some(radix_bits);
+        self
+    }
+
+    /// Keys of a block or tile, for the classics.
+    pub fn block(mut self, keys: usize) -> Self {
+        self.block = Some(keys);
         self
     }
 
@@ -105,32 +127,52 @@ impl Builder {
     /// The sorter.
     ///
     /// # Errors
-    /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`].
+    /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`]; [`Error::Unsupported`] for a digit or
+    /// block that the algorithm does not take.
     pub fn build(self) -> Result<Sorter> {
         devices::present(self.choice)?;
         let engine = CpuEngine::new(self.threads);
-        let algorithm = match self.algorithm {
-            None => Cow::Borrowed("auto"),
-            Some(name) if engine.algorithms().contains(&name.as_str()) => Cow::Owned(name),
-            Some(name) => {
+        let name = self.algorithm.unwrap_or_else(|| "auto".into());
+        let twin = match engine.algorithms().contains(&name.as_str()) {
+            true => None,
+            false => Some(TwinEngine {
+                radix_bits: self.radix_bits,
+                block: self.block,
+            }),
+        };
+        match &twin {
+            Some(twin) if twin.algorithms().contains(&name.as_str()) => twin.check(&name)?,
+            Some(twin) => {
+                let (own, classics) = (engine.algorithms(), twin.algorithms());
+                let more = classics.iter().filter(|name| !own.contains(name));
+                let known: Vec<&str> = own.iter().chain(more).copied().collect();
                 return Err(Error::UnknownAlgorithm {
                     engine: engine.name(),
                     name,
-                    known: engine.algorithms().join(", "),
+                    known: known.join(", "),
                 });
             }
-        };
+            None if self.radix_bits.is_some() || self.block.is_some() => {
+                return Err(Error::Unsupported {
+                    engine: engine.name(),
+                    what: format!("a choice of digit or block for algorithm '{name}'"),
+                    instead: "a classic, such as block-histogram".into(),
+                });
+            }
+            None => {}
+        }
         let reason = match self.choice {
-            Choice::Auto => NATURAL.reason,
+            Choice::Auto if twin.is_none() => NATURAL.reason,
             _ => "asked for",
         };
         Ok(Sorter {
             order: self.order,
             nan: self.nan,
             bits: self.bits,
-            algorithm,
+            algorithm: Cow::Owned(name),
             reason,
             engine,
+            twin,
         })
     }
 }
@@ -264,7 +306,7 @@ impl Sorter {
                 "plans for {value_bytes}-byte values"
             )));
         }
-        self.engine
+        self.runner()
             .plan(&Shape::pairs(n, width, value_bytes), &spec)
     }
 
@@ -307,6 +349,14 @@ impl Sorter {
         }
     }
 
+    /// What runs tasks.
+    fn runner(&self) -> &dyn Engine {
+        match &self.twin {
+            Some(twin) => twin,
+            None => &self.engine,
+        }
+    }
+
     /// The engine, for the work around a sort.
     pub(crate) fn engine(&self) -> &CpuEngine {
         &self.engine
@@ -314,7 +364,7 @@ impl Sorter {
 
     /// Runs a task, and notes in its report why this engine ran it.
     pub(crate) fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-        let report = self.engine.run(task, spec)?;
+        let report = self.runner().run(task, spec)?;
         Ok(Report {
             reason: Cow::Borrowed(self.reason),
             ..report

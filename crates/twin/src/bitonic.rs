@@ -28,22 +28,25 @@ pub fn merge<T: Copy + Ord>(
     run.into_iter().flatten().collect()
 }
 
-/// One step of the network: within each stretch of `2 * distance`, element `i` of the lower half
-/// and element `i` of the upper half, the smaller to the left.
+/// One step of the network: of each two elements compared, the smaller to the left.
 pub fn compare_exchange<T: Copy + Ord>(run: &mut [Option<T>], distance: usize) {
-    for stretch in run.chunks_mut(2 * distance) {
-        let (lower, upper) = stretch.split_at_mut(distance);
-        // On a GPU, one thread for each pair.
-        for (a, b) in lower.iter_mut().zip(upper) {
-            if greater(*a, *b) {
-                std::mem::swap(a, b);
-            }
+    // On a GPU, one thread for each pair.
+    for (i, j) in pairs(run.len(), distance) {
+        if greater(run[i], run[j]) {
+            run.swap(i, j);
         }
     }
 }
 
+/// The indices that a step compares: within each stretch of `2 * distance`, element `i` of the lower
+/// half and element `i` of the upper half.
+pub fn pairs(len: usize, distance: usize) -> impl Iterator<Item = (usize, usize)> {
+    let stretches = (0..len).step_by(2 * distance);
+    stretches.flat_map(move |start| (start..start + distance).map(move |i| (i, i + distance)))
+}
+
 /// A guard is greater than all.
-fn greater<T: Ord>(a: Option<T>, b: Option<T>) -> bool {
+pub(crate) fn greater<T: Ord>(a: Option<T>, b: Option<T>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a > b,
         (None, Some(_)) => true,

@@ -19,8 +19,8 @@
 use sweepsort_core::{Digit, Word};
 
 use crate::matrix::transpose;
-use crate::scan::{array_scan, block_scan};
-use crate::{Options, Payload, Record, Trace, break_stability, digits, scatter, split};
+use crate::scan::{self, array_scan, block_scan};
+use crate::{Detail, Options, Payload, Record, Trace, break_stability, digits, scatter, split};
 
 /// Sorts records digit by digit.
 pub fn sort<W: Word, P: Payload>(
@@ -36,13 +36,18 @@ pub fn sort<W: Word, P: Payload>(
         trace.numbers("H", &h);
         let ct = transpose(&h, radix);
         trace.numbers("CT", &ct);
-        let mut scan = ct;
+        let mut scan = ct.clone();
         array_scan(&mut scan, block);
         trace.numbers("scan", &scan);
+        trace.detail(|| Detail::Scan(scan::steps(&ct, block)));
         let g = transpose(&scan, scan.len() / radix);
         trace.numbers("G", &g);
-        let sorted = sort_blocks(records, digit, block);
-        trace.records("sorted", &sorted);
+        // In each block a binary LSD sort in shared memory, one split for each of the digit's bits.
+        let by_digit = Options {
+            bits: digit.range(),
+            ..options.clone()
+        };
+        let sorted = split::sort_tiles(records, &by_digit, "sorted", trace);
         let l = local_offsets(&h, radix);
         trace.numbers("L", &l);
         let digits = digits(&sorted, digit);
@@ -78,36 +83,6 @@ pub fn local_offsets(h: &[usize], radix: usize) -> Vec<usize> {
         block_scan(histogram);
     }
     l
-}
-
-/// Each block sorted by the digit, stably: a binary LSD sort in shared memory, one split for each
-/// of the digit's bits.
-pub fn sort_blocks<W: Word, P: Payload>(
-    records: &[Record<W, P>],
-    digit: Digit,
-    block: usize,
-) -> Vec<Record<W, P>> {
-    records
-        .chunks(block)
-        .flat_map(|tile| split_tile(tile, digit.shift..digit.shift + digit.bits))
-        .collect()
-}
-
-/// A tile sorted by some bits with the split primitive, as one block does it: key, `t` and `d` in
-/// registers, the inverted bit and its scan in the tile's shared memory.
-pub fn split_tile<W: Word, P: Payload>(
-    tile: &[Record<W, P>],
-    bits: std::ops::Range<u32>,
-) -> Vec<Record<W, P>> {
-    let mut tile = tile.to_vec();
-    for bit in bits {
-        let b = split::predicate(&tile, bit);
-        let mut f = split::falses(&b);
-        let total_falses = block_scan(&mut f);
-        let t = split::true_places(&f, total_falses);
-        tile = scatter(&tile, &split::places(&b, &f, &t));
-    }
-    tile
 }
 
 /// `d`: for record `i` of a sorted block, its rank within its digit and block, and on from where

@@ -19,8 +19,8 @@
 
 use sweepsort_core::{Digit, Word};
 
-use crate::scan::array_scan;
-use crate::{Options, Payload, Record, Trace, break_stability, digits, scatter};
+use crate::scan::{self, array_scan};
+use crate::{Detail, Options, Payload, Record, Trace, break_stability, digits, scatter};
 
 /// Sorts records digit by digit.
 pub fn sort<W: Word, P: Payload>(
@@ -36,9 +36,10 @@ pub fn sort<W: Word, P: Payload>(
         let (before, sizes) = local_buckets(&digits, block, digit.radix());
         trace.numbers("before", &before);
         trace.numbers("sizes", &sizes);
-        let mut offsets = sizes;
+        let mut offsets = sizes.clone();
         array_scan(&mut offsets, block);
         trace.numbers("offsets", &offsets);
+        trace.detail(|| Detail::Scan(scan::steps(&sizes, block)));
         let mut d = places(&digits, &before, &offsets, block, digit.radix());
         if options.break_stability {
             break_stability(&mut d, &digits);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use sweepsort_core::{
-    Coder, Digit, Engine, Error, IndexMut, Plan, Report, Result, Shape, Spec, Stage, Task,
+    Codec, Coder, Digit, Engine, Error, IndexMut, Plan, Report, Result, Shape, Spec, Stage, Task,
     ValuesMut, Word, with_width, with_words,
 };
 
@@ -36,9 +36,15 @@ impl Engine for TwinEngine {
         Ok(Plan {
             engine: self.name(),
             algorithm: algorithm.name(),
-            digits: Digit::cover(options.bits, options.radix_bits),
-            // Records, their copy, and a handful of arrays of machine words.
-            workspace_bytes: shape.keys * (2 * record + 6 * size_of::<usize>()),
+            digits: match algorithm {
+                // Its passes are merges.
+                Algorithm::TileMerge => Vec::new(),
+                _ => Digit::cover(options.bits.clone(), options.radix_bits),
+            },
+            // Records, their copy, and arrays of machine words beside them.
+            workspace_bytes: shape
+                .keys
+                .saturating_mul(2 * record + arrays(algorithm, &options) * size_of::<usize>()),
             threads: 1,
         })
     }
@@ -46,17 +52,23 @@ impl Engine for TwinEngine {
     fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
         let start = Instant::now();
         let keys = task.shape().keys;
+        let mut trace = Trace::off();
+        let trace = &mut trace;
         let plan = self.plan(&task.shape(), spec)?;
+        // The twins allocate as they go; that there is room for it is asked here.
+        drop(room::<u8>(plan.workspace_bytes)?);
         match task {
-            Task::Keys(keys) => with_words!(WordsMut, keys, |keys| self.sort_keys(keys, spec)?),
+            Task::Keys(keys) => {
+                with_words!(WordsMut, keys, |keys| self.sort_keys(keys, spec, trace)?)
+            }
             Task::Pairs(keys, values) => {
                 same_length(keys.len(), values.len(), "values")?;
                 with_words!(WordsMut, keys, |keys| self
-                    .sort_pairs(keys, values, spec)?);
+                    .sort_pairs(keys, values, spec, trace)?);
             }
             Task::Argsort(keys, index) => {
                 same_length(keys.len(), index.len(), "index entries")?;
-                let order = with_words!(Words, keys, |keys| self.order(keys, spec)?);
+                let order = with_words!(Words, keys, |keys| self.order(keys, spec, trace)?);
                 match index {
                     IndexMut::U64(index) => index.copy_from_slice(&order),
                     IndexMut::U32(index) => {
@@ -75,14 +87,19 @@ impl Engine for TwinEngine {
                 });
             }
         }
+        let (passes, by_digit) = trace.began();
+        let (run, possible) = match plan.digits.is_empty() {
+            true => (passes, passes),
+            false => (by_digit, plan.digits.len()),
+        };
         Ok(Report {
             engine: plan.engine,
             algorithm: plan.algorithm,
             reason: Cow::Borrowed("asked for"),
             keys,
             threads: 1,
-            passes_possible: spec.bits.len().div_ceil(8) as u32,
-            passes_run: plan.digits.len() as u32,
+            passes_possible: possible as u32,
+            passes_run: run as u32,
             workspace_bytes: plan.workspace_bytes,
             stages: vec![(Stage::Local, start.elapsed())],
             ..Report::default()
@@ -91,6 +108,21 @@ impl Engine for TwinEngine {
 }
 
 impl TwinEngine {
+    /// Whether an algorithm takes this digit and block.
+    ///
+    /// # Errors
+    /// [`Error::UnknownAlgorithm`], [`Error::Unsupported`].
+    pub fn check(&self, algorithm: &str) -> Result<()> {
+        let spec = Spec {
+            codec: Codec::UNSIGNED,
+            bits: 0..u128::BITS,
+            stable: true,
+            algorithm: Cow::Owned(algorithm.to_owned()),
+        };
+        self.options::<u128>(self.algorithm(&spec)?, &spec)?;
+        Ok(())
+    }
+
     fn algorithm(&self, spec: &Spec) -> Result<Algorithm> {
         Algorithm::named(&spec.algorithm).ok_or_else(|| Error::UnknownAlgorithm {
             engine: self.name(),
@@ -116,6 +148,7 @@ impl TwinEngine {
         &self,
         words: &[W],
         spec: &Spec,
+        trace: &mut Trace,
         payload: impl Fn(usize) -> P,
     ) -> Result<Vec<Record<W, P>>> {
         let algorithm = self.algorithm(spec)?;
@@ -126,24 +159,24 @@ impl TwinEngine {
             code: coder.encode(word),
             payload: payload(position),
         }));
-        run(algorithm, &mut records, &options, &mut Trace::off())?;
+        run(algorithm, &mut records, &options, trace)?;
         Ok(records)
     }
 
     /// The positions of the words in sorted order.
-    fn order<W: Word>(&self, words: &[W], spec: &Spec) -> Result<Vec<u64>> {
-        let records = self.sorted(words, spec, |position| position as u64)?;
+    fn order<W: Word>(&self, words: &[W], spec: &Spec, trace: &mut Trace) -> Result<Vec<u64>> {
+        let records = self.sorted(words, spec, trace, |position| position as u64)?;
         Ok(records.into_iter().map(|record| record.payload).collect())
     }
 
-    fn sort_keys<W: Word>(&self, keys: &mut [W], spec: &Spec) -> Result<()> {
+    fn sort_keys<W: Word>(&self, keys: &mut [W], spec: &Spec, trace: &mut Trace) -> Result<()> {
         if spec.codec.ties {
             // Codes cannot be turned back, so the keys themselves are moved.
-            let order = self.order(keys, spec)?;
+            let order = self.order(keys, spec, trace)?;
             return permute(keys, &order);
         }
         let coder: Coder<W> = spec.codec.coder();
-        let records = self.sorted(keys, spec, |_| ())?;
+        let records = self.sorted(keys, spec, trace, |_| ())?;
         keys.iter_mut()
             .zip(records)
             .for_each(|(key, record)| *key = coder.decode(record.code));
@@ -155,8 +188,9 @@ impl TwinEngine {
         keys: &mut [W],
         mut values: ValuesMut<'_>,
         spec: &Spec,
+        trace: &mut Trace,
     ) -> Result<()> {
-        let order = self.order(keys, spec)?;
+        let order = self.order(keys, spec, trace)?;
         let (bytes, start) = (values.value_bytes(), values.as_mut_ptr());
         let mut copy = room::<u8>(order.len() * bytes)?;
         permute(keys, &order)?;
@@ -171,6 +205,23 @@ impl TwinEngine {
             }
         }
         Ok(())
+    }
+}
+
+/// How many arrays of a machine word a record an algorithm has at a time, at most.
+fn arrays(algorithm: Algorithm, options: &Options) -> usize {
+    match algorithm {
+        Algorithm::CountingLsd => 0,
+        Algorithm::Split => 5,
+        // A flag array and a scan for each digit, the digits and the places.
+        Algorithm::FourWay => 2 * (1 << options.radix_bits) + 2,
+        // Matrices of a histogram for each block may be larger than the keys.
+        Algorithm::BlockHistogram | Algorithm::Coalesced | Algorithm::Onesweep => {
+            3 + 5 * (1usize << options.radix_bits).div_ceil(options.block)
+        }
+        // A merge compares (code, position, record), with guards.
+        Algorithm::TileMerge => 8,
+        Algorithm::Hybrid => 4,
     }
 }
 

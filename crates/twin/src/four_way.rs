@@ -13,8 +13,8 @@
 
 use sweepsort_core::{Digit, Word};
 
-use crate::scan::{block_scan, with_total};
-use crate::{Options, Payload, Record, Trace, break_stability, digits, scatter};
+use crate::scan::{self, block_scan, with_total};
+use crate::{Detail, Options, Payload, Record, Trace, break_stability, digits, scatter};
 
 /// Sorts records digit by digit.
 pub fn sort<W: Word, P: Payload>(
@@ -32,6 +32,9 @@ pub fn sort<W: Word, P: Payload>(
         let scans = scans(&compacts, options.block);
         for (k, scan) in scans.iter().enumerate() {
             trace.numbers(format!("scan_{k}"), scan);
+            if k == 0 || scans.len() > 2 {
+                trace.detail(|| Detail::Scan(scan::steps(&compacts[k], options.block)));
+            }
         }
         let mut d = places(&digits, &scans);
         if options.break_stability {

@@ -37,7 +37,7 @@ mod trace;
 
 pub use engine::TwinEngine;
 pub use options::{Algorithm, Options};
-pub use trace::{Pass, Stage, Trace, Values};
+pub use trace::{Detail, Network, Pass, Stage, Trace, Values};
 
 use sweepsort_core::{Digit, Result, Word};
 

@@ -25,7 +25,7 @@ use sweepsort_core::{Digit, Word};
 
 use crate::block_histogram::histograms;
 use crate::scan::block_scan;
-use crate::{Options, Payload, Record, Trace, break_stability, digits, scatter};
+use crate::{Detail, Options, Payload, Record, Trace, break_stability, digits, scatter};
 
 /// As many tiles are under way at a time.
 const IN_FLIGHT: usize = 6;
@@ -57,8 +57,15 @@ pub fn sort<W: Word, P: Payload>(
         let digits = digits(records, digit);
         let counts = histograms(&digits, options.block, radix);
         trace.numbers("counts", &counts);
-        let (before, states) = look_back(&counts, radix, options.seed, trace.recording());
-        trace.numbers("states", &states);
+        let mut events = Vec::new();
+        let before = look_back(&counts, radix, options.seed, |tile, does, states| {
+            if trace.recording() {
+                let states = states.to_vec();
+                events.push(Event { tile, does, states });
+            }
+        });
+        trace.numbers("states", &history(&events));
+        trace.detail(|| Detail::LookBack(events));
         let bases = bases(histogram, &before);
         trace.numbers("bases", &bases);
         let mut d = places(&digits, &bases, options.block, radix);
@@ -85,6 +92,40 @@ pub fn all_histograms<W: Word, P: Copy>(
     all
 }
 
+/// What a tile does at its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Publishes its own counts.
+    Partial,
+    /// Finds that a tile has published nothing yet.
+    Waits(usize),
+    /// Adds what a tile has published.
+    Reads(usize),
+    /// Publishes the counts of all tiles up to and with itself.
+    Inclusive,
+}
+
+/// One turn of a tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whose turn it is.
+    pub tile: usize,
+    /// What it does.
+    pub does: Does,
+    /// The states of all tiles afterwards.
+    pub states: Vec<State>,
+}
+
+/// The states of all tiles, a row for each time that one changed.
+fn history(events: &[Event]) -> Vec<usize> {
+    let changes = events
+        .iter()
+        .filter(|event| matches!(event.does, Does::Partial | Does::Inclusive));
+    changes
+        .flat_map(|event| event.states.iter().map(|&state| state as usize))
+        .collect()
+}
+
 /// A tile that has its ticket and not yet its inclusive sum.
 struct Tile {
     number: usize,
@@ -95,25 +136,20 @@ struct Tile {
 }
 
 /// Decoupled look-back over the tiles' counts. Returns, for each tile and digit, how many records of
-/// the digit stand in the tiles before; and if asked, the history of the tiles' states.
+/// the digit stand in the tiles before. `turn` sees each turn: whose, what it did, and all states
+/// afterwards.
 pub fn look_back(
     counts: &[usize],
     radix: usize,
     seed: u64,
-    record: bool,
-) -> (Vec<usize>, Vec<usize>) {
+    mut turn: impl FnMut(usize, Does, &[State]),
+) -> Vec<usize> {
     let p = counts.len() / radix;
     let row = |tile: usize| tile * radix..(tile + 1) * radix;
     let mut state = vec![State::Empty; p];
     // What a tile publishes: first its counts, then their sum over all tiles so far.
     let mut published = counts.to_vec();
     let mut before = vec![0; counts.len()];
-    let mut history = Vec::new();
-    let mut note = |state: &[State]| {
-        if record {
-            history.extend(state.iter().map(|&state| state as usize));
-        }
-    };
     let mut random = seed ^ 0x9e37_79b9_7f4a_7c15;
     let (mut tickets, mut tiles) = (0..p, Vec::<Tile>::new());
     loop {
@@ -126,43 +162,39 @@ pub fn look_back(
             });
         }
         if tiles.is_empty() {
-            break;
+            return before;
         }
-        let turn = (xorshift(&mut random) % tiles.len() as u64) as usize;
-        let tile = &mut tiles[turn];
-        let own = tile.number;
-        if state[own] == State::Empty && own > 0 {
+        let whose = (xorshift(&mut random) % tiles.len() as u64) as usize;
+        let Tile { number, reads, sum } = &mut tiles[whose];
+        let own = *number;
+        let does = if state[own] == State::Empty && own > 0 {
             state[own] = State::Partial;
-            note(&state);
-            continue;
-        }
-        if tile.reads > 0 {
-            let reads = tile.reads - 1;
-            if state[reads] == State::Empty {
-                continue; // and try again at the next turn
+            Does::Partial
+        } else if *reads == 0 {
+            // All tiles before are in the sum.
+            before[row(own)].copy_from_slice(sum);
+            for (inclusive, sum) in published[row(own)].iter_mut().zip(sum) {
+                *inclusive += *sum;
             }
-            for (sum, count) in tile.sum.iter_mut().zip(&published[row(reads)]) {
+            state[own] = State::Inclusive;
+            tiles.swap_remove(whose);
+            Does::Inclusive
+        } else if state[*reads - 1] == State::Empty {
+            // And it tries again at its next turn.
+            Does::Waits(*reads - 1)
+        } else {
+            let from = *reads - 1;
+            for (sum, count) in sum.iter_mut().zip(&published[row(from)]) {
                 *sum += count;
             }
-            tile.reads = if state[reads] == State::Inclusive {
-                0
-            } else {
-                reads
+            *reads = match state[from] {
+                State::Inclusive => 0,
+                _ => from,
             };
-            if tile.reads > 0 {
-                continue;
-            }
-        }
-        // All tiles before are in the sum.
-        before[row(own)].copy_from_slice(&tile.sum);
-        for (inclusive, sum) in published[row(own)].iter_mut().zip(&tile.sum) {
-            *inclusive += sum;
-        }
-        state[own] = State::Inclusive;
-        note(&state);
-        tiles.swap_remove(turn);
+            Does::Reads(from)
+        };
+        turn(own, does, &state);
     }
-    (before, history)
 }
 
 /// Where each tile's records of each digit go.
@@ -212,8 +244,13 @@ mod tests {
             .map(|i| (i % radix..i).step_by(radix).map(|j| counts[j]).sum())
             .collect();
         for seed in 0..50 {
-            let (before, states) = look_back(&counts, radix, seed, true);
+            let mut events = Vec::new();
+            let before = look_back(&counts, radix, seed, |tile, does, states| {
+                let states = states.to_vec();
+                events.push(Event { tile, does, states });
+            });
             assert_eq!(before, sums, "seed {seed}");
+            let states = history(&events);
             let rows: Vec<_> = states.chunks(p).collect();
             assert_eq!(rows.last().unwrap(), &vec![State::Inclusive as usize; p]);
             for pair in rows.windows(2) {

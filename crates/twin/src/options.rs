@@ -5,7 +5,7 @@ use std::ops::Range;
 use sweepsort_core::{Error, Result, Word};
 
 macro_rules! algorithms {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $radix_bits:literal $block:literal,)*) => {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $radix_bits:literal $block:literal $idea:literal,)*) => {
         /// The algorithms that have a twin.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Algorithm {
@@ -31,6 +31,13 @@ macro_rules! algorithms {
                 Self::ALL.iter().copied().find(|algorithm| algorithm.name() == name)
             }
 
+            /// The idea in one line.
+            pub const fn idea(self) -> &'static str {
+                match self {
+                    $(Algorithm::$variant => $idea),*
+                }
+            }
+
             /// Bits of a digit, and records of a block or tile, unless the caller says otherwise.
             pub const fn defaults(self) -> (u32, usize) {
                 match self {
@@ -42,21 +49,29 @@ macro_rules! algorithms {
 }
 algorithms! {
     /// Counting sort, digit by digit, on one thread.
-    CountingLsd "counting-lsd" 8 1,
+    CountingLsd "counting-lsd" 8 1
+        "counting sort, digit by digit from the least significant, on one thread",
     /// One bit a pass, by a scan over the whole array.
-    Split "split" 1 256,
+    Split "split" 1 256
+        "one bit a pass: zeros before ones, by one scan over the whole array",
     /// Two bits a pass (or one), by a flag array and a scan for each digit.
-    FourWay "four-way" 2 256,
+    FourWay "four-way" 2 256
+        "one or two bits a pass, with a flag array and a scan for each digit",
     /// A histogram for each block, scans of their transpose.
-    BlockHistogram "block-histogram" 4 256,
+    BlockHistogram "block-histogram" 4 256
+        "a histogram for each block, scanned digit by digit over the blocks",
     /// Tiles sorted by themselves, then merged bitonically.
-    TileMerge "tile-merge" 1 256,
+    TileMerge "tile-merge" 1 256
+        "tiles sorted by themselves, then merged two by two with a bitonic network",
     /// Block-local buckets, so that writes are coalesced.
-    Coalesced "coalesced" 4 256,
+    Coalesced "coalesced" 4 256
+        "local buckets in each block first, so that neighbours are written together",
     /// One kernel a pass, by decoupled look-back.
-    Onesweep "onesweep" 8 256,
+    Onesweep "onesweep" 8 256
+        "one sweep over memory a pass: each tile finds its place by looking back",
     /// Most significant digits first, then local sorts.
-    Hybrid "hybrid" 8 4096,
+    Hybrid "hybrid" 8 4096
+        "most significant digit first, then each small bucket sorted where it lies",
 }
 
 /// The parameters of a twin.

@@ -69,6 +69,48 @@ pub fn array_scan(array: &mut [usize], block: usize) -> usize {
     }
 }
 
+/// The steps of [`array_scan`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanSteps {
+    /// Each block's sweeps.
+    pub blocks: Vec<Sweeps>,
+    /// The scan of the blocks' sums, where there is more than one block; its results are added to
+    /// the blocks, one to each.
+    pub sums: Option<Box<ScanSteps>>,
+}
+
+/// The sweeps over one block's tree. All rows are as long as the tree has leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweeps {
+    /// The block's first index in the array.
+    pub start: usize,
+    /// The leaves, and the array after each level of the up-sweep.
+    pub up: Vec<Vec<usize>>,
+    /// The array with the zero at the root, and after each level of the down-sweep.
+    pub down: Vec<Vec<usize>>,
+}
+
+/// What [`array_scan`] does, step by step.
+pub fn steps(array: &[usize], block: usize) -> ScanSteps {
+    let block = block.max(2);
+    let blocks: Vec<Sweeps> = array
+        .chunks(block)
+        .enumerate()
+        .map(|(b, part)| {
+            let mut tree = part.to_vec();
+            tree.resize(part.len().next_power_of_two(), 0);
+            let (mut up, mut down) = (vec![tree.clone()], Vec::new());
+            up_sweep(&mut tree, |row| up.push(row.to_vec()));
+            down_sweep(&mut tree, |row| down.push(row.to_vec()));
+            let start = b * block;
+            Sweeps { start, up, down }
+        })
+        .collect();
+    let z: Vec<usize> = array.chunks(block).map(|part| part.iter().sum()).collect();
+    let sums = (z.len() > 1).then(|| Box::new(steps(&z, block)));
+    ScanSteps { blocks, sums }
+}
+
 /// The exclusive scan of an array, with the sum as one entry more.
 pub fn with_total(array: &[usize], block: usize) -> Vec<usize> {
     let mut scan = array.to_vec();
@@ -93,6 +135,29 @@ mod tests {
                     sums,
                     "{n} values in blocks of {block}"
                 );
+            }
+        }
+    }
+
+    /// The last rows of the trees, and the scanned sums added to them, are the scan.
+    #[test]
+    fn steps_end_as_the_scan() {
+        fn end(steps: &ScanSteps) -> Vec<usize> {
+            let before = steps.sums.as_deref().map(end);
+            let rows = steps.blocks.iter().enumerate();
+            rows.flat_map(|(b, sweeps)| {
+                let before = before.as_ref().map_or(0, |before| before[b]);
+                let last = sweeps.down.last().expect("a zero at the root");
+                last.iter().map(move |value| value + before)
+            })
+            .collect()
+        }
+        for n in [1, 2, 3, 4, 16, 17, 65] {
+            let array: Vec<usize> = (0..n).map(|i| i * 5 % 7).collect();
+            for block in [2, 4, 8] {
+                let mut scan = array.clone();
+                array_scan(&mut scan, block);
+                assert_eq!(end(&steps(&array, block))[..n], scan, "{n}, {block}");
             }
         }
     }

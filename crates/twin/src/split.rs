@@ -14,8 +14,8 @@
 
 use sweepsort_core::{Digit, Word};
 
-use crate::scan::array_scan;
-use crate::{Options, Payload, Record, Trace, break_stability, scatter};
+use crate::scan::{self, array_scan};
+use crate::{Detail, Options, Payload, Record, Trace, break_stability, scatter};
 
 /// Sorts records bit by bit.
 pub fn sort<W: Word, P: Payload>(
@@ -24,12 +24,48 @@ pub fn sort<W: Word, P: Payload>(
     trace: &mut Trace,
 ) {
     for bit in options.bits.start..top_bit(records, options) {
-        trace.pass(Some(Digit {
-            shift: bit,
-            bits: 1,
-        }));
         *records = split(records, bit, options, trace);
     }
+}
+
+/// A tile sorted by all of `options.bits`, as one block does it: key, `t` and `d` in registers, the
+/// inverted bit and its scan in the tile's shared memory.
+pub fn sort_tile<W: Word, P: Payload>(
+    tile: &[Record<W, P>],
+    options: &Options,
+    trace: &mut Trace,
+) -> Vec<Record<W, P>> {
+    let in_one_block = Options {
+        block: usize::MAX,
+        break_stability: false,
+        ..options.clone()
+    };
+    let mut tile = tile.to_vec();
+    for bit in options.bits.clone() {
+        tile = split(&tile, bit, &in_one_block, trace);
+    }
+    tile
+}
+
+/// Each tile of `options.block` records sorted by itself, by `options.bits`.
+pub fn sort_tiles<W: Word, P: Payload>(
+    records: &[Record<W, P>],
+    options: &Options,
+    name: &str,
+    trace: &mut Trace,
+) -> Vec<Record<W, P>> {
+    let (mut sorted, mut passes) = (Vec::with_capacity(records.len()), Vec::new());
+    for tile in records.chunks(options.block) {
+        let mut within = trace.within();
+        let start = sorted.len();
+        sorted.extend(sort_tile(tile, options, &mut within));
+        if trace.recording() {
+            passes.push((start, within.into_passes()));
+        }
+    }
+    trace.records(name, &sorted);
+    trace.detail(|| Detail::Tiles(passes));
+    sorted
 }
 
 /// One past the highest bit that any record has set within the range: a max-reduction, which saves
@@ -51,22 +87,27 @@ pub fn split<W: Word, P: Payload>(
     options: &Options,
     trace: &mut Trace,
 ) -> Vec<Record<W, P>> {
+    trace.pass(Some(Digit {
+        shift: bit,
+        bits: 1,
+    }));
     let b = predicate(records, bit);
+    trace.numbers("b", &b);
     let e = falses(&b);
+    trace.numbers("e", &e);
     let mut f = e.clone();
     let total_falses = array_scan(&mut f, options.block);
+    trace.numbers("f", &f);
+    trace.detail(|| Detail::Scan(scan::steps(&e, options.block)));
+    trace.numbers("totalFalses", &[total_falses]);
     let t = true_places(&f, total_falses);
+    trace.numbers("t", &t);
     let mut d = places(&b, &f, &t);
     if options.break_stability {
         break_stability(&mut d, &b);
     }
-    let out = scatter(records, &d);
-    trace.numbers("b", &b);
-    trace.numbers("e", &e);
-    trace.numbers("f", &f);
-    trace.numbers("totalFalses", &[total_falses]);
-    trace.numbers("t", &t);
     trace.numbers("d", &d);
+    let out = scatter(records, &d);
     trace.records("out", &out);
     out
 }

@@ -14,8 +14,7 @@
 use sweepsort_core::Word;
 
 use crate::bitonic;
-use crate::block_histogram::split_tile;
-use crate::{Options, Payload, Record, Trace};
+use crate::{Detail, Network, Options, Payload, Record, Trace, split};
 
 /// A record in a merge, compared by its code's bits and then by its position.
 #[derive(Clone, Copy)]
@@ -52,25 +51,13 @@ pub fn sort<W: Word, P: Payload>(
     trace: &mut Trace,
 ) {
     trace.pass(None);
-    *records = sort_tiles(records, options);
-    trace.records("tiles", records);
+    *records = split::sort_tiles(records, options, "tiles", trace);
     let mut run = options.block;
     while run < records.len() {
         trace.pass(None);
         *records = merge_pairs(records, run, options, trace);
         run *= 2;
     }
-}
-
-/// Each tile sorted by itself.
-pub fn sort_tiles<W: Word, P: Payload>(
-    records: &[Record<W, P>],
-    options: &Options,
-) -> Vec<Record<W, P>> {
-    records
-        .chunks(options.block)
-        .flat_map(|tile| split_tile(tile, options.bits.clone()))
-        .collect()
 }
 
 /// Neighbouring runs of `run` records merged. The steps of all pairs happen at the same time on a
@@ -93,31 +80,60 @@ pub fn merge_pairs<W: Word, P: Payload>(
         let pair: Vec<_> = pair.iter().enumerate().map(ranked).collect();
         let (first, second) = pair.split_at(run.min(pair.len()));
         let mut steps = Vec::new();
-        let out = bitonic::merge(first, second, |step| {
+        let mut before = Vec::new();
+        let out = bitonic::merge(first, second, |run| {
             if trace.recording() {
-                steps.push(
-                    step.iter()
-                        .flatten()
-                        .map(|ranked| ranked.record)
-                        .collect::<Vec<_>>(),
-                );
+                let distance = run.len() >> steps.len();
+                let network = match steps.len() {
+                    0 => Network::default(),
+                    _ => compared(&before, distance, merged.len()),
+                };
+                let array = run.iter().flatten().map(|ranked| ranked.record);
+                steps.push((array.collect::<Vec<_>>(), network));
+                before = run.to_vec();
             }
         });
         merged.extend(out.iter().map(|ranked| ranked.record));
         pairs_steps.push(steps);
     }
+    record_steps(&pairs_steps, trace);
+    merged
+}
+
+/// Which elements of a run a step compares, by their index in the whole array, where the run begins
+/// at `start` and guards take no place.
+fn compared<T: Copy + Ord>(run: &[Option<T>], distance: usize, start: usize) -> Network {
+    let place = |i: usize| start + run[..i].iter().flatten().count();
+    let pairs = bitonic::pairs(run.len(), distance)
+        .filter(|&(i, j)| run[i].is_some() && run[j].is_some())
+        .map(|(i, j)| (place(i), place(j), bitonic::greater(run[i], run[j])))
+        .collect();
+    Network { distance, pairs }
+}
+
+/// An array after a step, and what the step compared.
+type Step<W, P> = (Vec<Record<W, P>>, Network);
+
+/// Records the steps of all pairs of runs side by side. A shorter pair is done after fewer steps.
+fn record_steps<W: Word, P: Payload>(pairs_steps: &[Vec<Step<W, P>>], trace: &mut Trace) {
     for step in 0..pairs_steps.iter().map(Vec::len).max().unwrap_or(0) {
-        let name = match step.checked_sub(1) {
-            None => "reversed".to_owned(),
-            Some(number) => format!("step_{number}"),
-        };
-        // A shorter pair is done after fewer steps.
+        let last = |steps: &Vec<Step<W, P>>| step.min(steps.len() - 1);
         let side_by_side: Vec<_> = pairs_steps
             .iter()
-            .flat_map(|steps| &steps[step.min(steps.len() - 1)])
+            .flat_map(|steps| &steps[last(steps)].0)
             .copied()
             .collect();
-        trace.records(name, &side_by_side);
+        let Some(number) = step.checked_sub(1) else {
+            trace.records("reversed", &side_by_side);
+            continue;
+        };
+        trace.records(format!("step_{number}"), &side_by_side);
+        trace.detail(|| {
+            let networks = || pairs_steps.iter().filter_map(|steps| steps.get(step));
+            Detail::Network(Network {
+                distance: networks().map(|(_, n)| n.distance).max().unwrap_or(0),
+                pairs: networks().flat_map(|(_, n)| n.pairs.clone()).collect(),
+            })
+        });
     }
-    merged
 }

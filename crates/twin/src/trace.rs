@@ -2,6 +2,8 @@
 
 use sweepsort_core::{Digit, Word};
 
+use crate::onesweep::Event;
+use crate::scan::ScanSteps;
 use crate::{Payload, Record};
 
 /// A stage's array.
@@ -20,6 +22,30 @@ pub struct Stage {
     pub name: String,
     /// The array.
     pub values: Values,
+    /// What went on inside the stage, where it has steps of its own.
+    pub detail: Option<Detail>,
+}
+
+/// The steps within a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// A scan over the whole array: trees by block, and the scan of their sums.
+    Scan(ScanSteps),
+    /// Tiles sorted by themselves: each with its first index and its passes.
+    Tiles(Vec<(usize, Vec<Pass>)>),
+    /// A step of a merging network.
+    Network(Network),
+    /// Decoupled look-back: what the tiles did, one after another.
+    LookBack(Vec<Event>),
+}
+
+/// One step of a merging network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// How far apart the compared elements were, guards counted.
+    pub distance: usize,
+    /// The indices compared, in the array of the stage before; whether the two changed places.
+    pub pairs: Vec<(usize, usize, bool)>,
 }
 
 /// The stages of one pass.
@@ -40,6 +66,8 @@ pub struct Pass {
 pub struct Trace {
     recording: bool,
     passes: Vec<Pass>,
+    /// How many passes began, and how many of them for a digit; counted in any case.
+    began: (usize, usize),
 }
 
 impl Trace {
@@ -52,7 +80,7 @@ impl Trace {
     pub fn on() -> Self {
         Trace {
             recording: true,
-            passes: Vec::new(),
+            ..Trace::default()
         }
     }
 
@@ -61,13 +89,33 @@ impl Trace {
         &self.passes
     }
 
+    /// The passes recorded.
+    pub fn into_passes(self) -> Vec<Pass> {
+        self.passes
+    }
+
+    /// How many passes there were, recorded or not, and how many of them sorted by a digit of bits.
+    pub fn began(&self) -> (usize, usize) {
+        self.began
+    }
+
     /// Whether stages are recorded.
     pub fn recording(&self) -> bool {
         self.recording
     }
 
+    /// A trace of what goes on inside a stage; it records if this one does.
+    pub(crate) fn within(&self) -> Trace {
+        Trace {
+            recording: self.recording,
+            ..Trace::default()
+        }
+    }
+
     /// A new pass begins.
     pub(crate) fn pass(&mut self, digit: Option<Digit>) {
+        self.began.0 += 1;
+        self.began.1 += usize::from(digit.is_some());
         if self.recording {
             self.passes.push(Pass {
                 number: self.passes.len(),
@@ -99,11 +147,23 @@ impl Trace {
         });
     }
 
+    /// What went on inside the stage that was recorded last.
+    pub(crate) fn detail(&mut self, detail: impl FnOnce() -> Detail) {
+        let last = self
+            .passes
+            .last_mut()
+            .and_then(|pass| pass.stages.last_mut());
+        if let Some(stage) = last {
+            stage.detail = Some(detail());
+        }
+    }
+
     fn stage(&mut self, name: impl Into<String>, values: impl FnOnce() -> Values) {
         if let Some(pass) = self.passes.last_mut() {
             pass.stages.push(Stage {
                 name: name.into(),
                 values: values(),
+                detail: None,
             });
         }
     }

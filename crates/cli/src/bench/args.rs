@@ -56,13 +56,13 @@ pub struct Args {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub threads: Vec<usize>,
 
-    /// Bits of a digit, for algorithms that leave the choice
-    #[arg(long, value_name = "R")]
-    pub radix_bits: Option<u32>,
+    /// Bits of a digit, for algorithms that leave the choice, such as the classics
+    #[arg(long, value_name = "R", value_delimiter = ',')]
+    pub radix_bits: Vec<u32>,
 
-    /// Keys of a block, for algorithms that leave the choice
-    #[arg(long, value_name = "B")]
-    pub block: Option<usize>,
+    /// Keys of a block, for algorithms that leave the choice, such as the classics
+    #[arg(long, value_name = "B", value_delimiter = ',')]
+    pub block: Vec<usize>,
 
     /// Measure other people's sorts too (a build with the feature 'peers')
     #[arg(long)]
@@ -146,6 +146,17 @@ impl FromStr for Payload {
     }
 }
 
+/// A way to sort that is asked of the library; what is `None` is left to it.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// The algorithm.
+    pub algorithm: Option<String>,
+    /// Bits of a digit.
+    pub radix_bits: Option<u32>,
+    /// Keys of a block.
+    pub block: Option<usize>,
+}
+
 /// One distribution, or all of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Distributions {
@@ -225,6 +236,33 @@ impl Args {
                 Distributions::One(distribution) => vec![*distribution],
             });
         each.collect()
+    }
+}
+
+impl Args {
+    /// Every combination of algorithm, digit and block.
+    pub fn methods(&self) -> Vec<Method> {
+        let mut methods = Vec::new();
+        for algorithm in given(&self.algorithm) {
+            for radix_bits in given(&self.radix_bits) {
+                for block in given(&self.block) {
+                    methods.push(Method {
+                        algorithm: algorithm.clone(),
+                        radix_bits,
+                        block,
+                    });
+                }
+            }
+        }
+        methods
+    }
+}
+
+/// Each of what was given, or one choice left open.
+fn given<T: Clone>(values: &[T]) -> Vec<Option<T>> {
+    match values {
+        [] => vec![None],
+        _ => values.iter().cloned().map(Some).collect(),
     }
 }
 

@@ -52,8 +52,7 @@ const PEERS: [RGBColor; PEERS_SHOWN] = [
     RGBColor(0x8c, 0x6d, 0x31),
 ];
 
-/// Who draws a line or bars: contender, threads, and the algorithm where that alone tells two
-/// apart. (An engine may take one algorithm for small inputs and another for large ones.)
+/// Who draws a line or bars: contender, threads, and the method where that alone tells two apart. (An engine may take one algorithm for small inputs and another for large ones.)
 type Who = (String, usize, Option<String>);
 
 /// One contender in a panel.
@@ -177,13 +176,13 @@ impl<'a> Panel<'a> {
             self.rows[..i].iter().any(|b| {
                 a.same_input(b)
                     && (&a.contender, a.threads) == (&b.contender, b.threads)
-                    && a.algorithm != b.algorithm
+                    && a.method() != b.method()
             })
         });
         let mut by: BTreeMap<Who, Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
-            let algorithm = row.algorithm.clone().filter(|_| twins);
-            let who = (row.contender.clone(), row.threads, algorithm);
+            let method = row.method().filter(|_| twins);
+            let who = (row.contender.clone(), row.threads, method);
             by.entry(who).or_default().push(row);
         }
         let ours: Vec<Who> = by.keys().filter(|who| by[who][0].ours()).cloned().collect();
@@ -210,9 +209,9 @@ impl<'a> Panel<'a> {
                 }
                 PEERS[peers - 1]
             };
-            let (mut label, n, algorithm) = who;
-            if let Some(algorithm) = algorithm {
-                label += &format!(" ({algorithm})");
+            let (mut label, n, method) = who;
+            if let Some(method) = method {
+                label += &format!(" ({method})");
             }
             if threads {
                 label += &format!(" ×{n}");

@@ -2,6 +2,7 @@
 
 use sweepsort::{Choice, RadixKey, Report, Sorter};
 
+use super::args::Method;
 use super::input::{Pair, Value};
 use super::peers::{Carried, Contested, Facts, Peer};
 
@@ -58,8 +59,8 @@ pub struct Contender<K, V> {
 pub struct Ours {
     /// The engine.
     pub engine: Choice,
-    /// The algorithm; the engine's choice unless given.
-    pub algorithm: Option<String>,
+    /// The algorithm and its parameters.
+    pub method: Method,
     /// What follows `sweepsort-` and the engine in the contender's name: nothing, `-unstable`
     /// (pairs) or `-fresh` (scratch memory not kept between sorts, as the free functions have it).
     pub suffix: &'static str,
@@ -73,12 +74,22 @@ impl Ours {
 
     fn sorter(&self) -> sweepsort::Result<Sorter> {
         // The number of threads is that of the pool in which the sorter is called.
-        let builder = Sorter::builder().engine(self.engine);
-        match &self.algorithm {
-            Some(name) => builder.algorithm(name),
-            None => builder,
+        let mut builder = Sorter::builder().engine(self.engine);
+        let Method {
+            algorithm,
+            radix_bits,
+            block,
+        } = &self.method;
+        if let Some(name) = algorithm {
+            builder = builder.algorithm(name);
         }
-        .build()
+        if let &Some(radix_bits) = radix_bits {
+            builder = builder.radix_bits(radix_bits);
+        }
+        if let &Some(block) = block {
+            builder = builder.block(block);
+        }
+        builder.build()
     }
 
     /// The contender for a task.

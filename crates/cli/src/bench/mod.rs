@@ -141,12 +141,6 @@ fn measured(args: &Args) -> Result<Record> {
 
 /// Refuses what no contender could answer, before anything is measured.
 fn check(args: &Args, suites: &[Suite]) -> Result<()> {
-    if args.radix_bits.is_some() || args.block.is_some() {
-        return Err(Failure::input(
-            "no algorithm of this version leaves the choice of --radix-bits or --block; leave \
-             these flags out",
-        ));
-    }
     if args.threads.contains(&0) {
         return Err(Failure::input(
             "0 threads sort nothing; use --threads 1 or more",
@@ -305,19 +299,16 @@ impl Session<'_> {
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
-        let algorithms = match self.args.algorithm.as_slice() {
-            [] => vec![None],
-            names => names.iter().cloned().map(Some).collect(),
-        };
+        let methods = self.args.methods();
         for &engine in &self.args.engine {
             for suffix in ["", "-unstable", "-fresh"] {
                 if suffix == "-unstable" && task != Task::Pairs {
                     continue;
                 }
-                for algorithm in &algorithms {
+                for method in &methods {
                     let ours = Ours {
                         engine,
-                        algorithm: algorithm.clone(),
+                        method: method.clone(),
                         suffix,
                     };
                     for &threads in &self.threads {
@@ -369,7 +360,7 @@ fn row<K, V>(what: Row, contender: &Contender<K, V>, mut outcome: Outcome, floor
     });
     let algorithm = contender.ours.as_ref().and_then(|ours| {
         let ran = report.map(|report| report.algorithm.to_owned());
-        ran.or_else(|| ours.algorithm.clone())
+        ran.or_else(|| ours.method.algorithm.clone())
     });
     Row {
         contender: match (&contender.ours, engine) {
@@ -378,6 +369,11 @@ fn row<K, V>(what: Row, contender: &Contender<K, V>, mut outcome: Outcome, floor
         },
         engine: engine.map(str::to_owned),
         algorithm,
+        radix_bits: contender
+            .ours
+            .as_ref()
+            .and_then(|ours| ours.method.radix_bits),
+        block: contender.ours.as_ref().and_then(|ours| ours.method.block),
         threads: contender.threads,
         median_s: median,
         min_s: seconds.first().copied(),

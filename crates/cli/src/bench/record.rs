@@ -86,6 +86,18 @@ impl Row {
         }
     }
 
+    /// The algorithm, with the digit and block that the caller chose: `split`, `coalesced R=4`.
+    pub fn method(&self) -> Option<String> {
+        let mut method = self.algorithm.clone()?;
+        if let Some(radix_bits) = self.radix_bits {
+            method += &format!(" R={radix_bits}");
+        }
+        if let Some(block) = self.block {
+            method += &format!(" B={block}");
+        }
+        Some(method)
+    }
+
     /// What is sorted: `u32` alone, `(u32, u64)` pairs, or `argsort u32`.
     pub fn task(&self) -> String {
         match self.value_type.as_deref() {

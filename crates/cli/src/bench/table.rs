@@ -96,15 +96,15 @@ fn table(mut input: Vec<&Row>, markdown: bool) -> Table {
     table
 }
 
-/// The contender's name, with the algorithm where two of one name differ in it.
+/// The contender's name, with the method where two of one name differ in it.
 fn name(row: &Row, input: &[&Row]) -> String {
     let twin = |other: &&&Row| {
         other.contender == row.contender
             && other.threads == row.threads
-            && other.algorithm != row.algorithm
+            && other.method() != row.method()
     };
-    match (&row.algorithm, input.iter().find(twin)) {
-        (Some(algorithm), Some(_)) => format!("{} ({algorithm})", row.contender),
+    match (row.method(), input.iter().find(twin)) {
+        (Some(method), Some(_)) => format!("{} ({method})", row.contender),
         _ => row.contender.clone(),
     }
 }

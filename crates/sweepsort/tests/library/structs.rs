@@ -1,7 +1,6 @@
 //! Tuples, `Reverse` and derived structs sort as their own `Ord` says, narrow and wide.
 
-mod common;
-
+use crate::calls;
 use std::cmp::Reverse;
 
 use sweepsort::RadixKey;
@@ -30,13 +29,13 @@ const SIZES: [usize; 4] = [0, 3, 2000, 70_001];
 #[test]
 fn tuples() {
     for n in SIZES {
-        common::check_by(&keys(n, |[a]| (a as u16,)), Ord::cmp);
-        common::check_by(&keys(n, |[a, b]| (a as u8, b as i8 - 2)), Ord::cmp);
-        common::check_by(
+        calls::check_by(&keys(n, |[a]| (a as u16,)), Ord::cmp);
+        calls::check_by(&keys(n, |[a, b]| (a as u8, b as i8 - 2)), Ord::cmp);
+        calls::check_by(
             &keys(n, |[a, b, c]| (a as i64 - 2, b == 1, c as u8)),
             Ord::cmp,
         );
-        common::check_by(
+        calls::check_by(
             &keys(n, |[a, b, c, d]| (a as u8, [b as u8, c as u8], (d as u32,))),
             Ord::cmp,
         );
@@ -52,20 +51,20 @@ fn tuples() {
                 h as u32,
             )
         };
-        common::check_by(&keys(n, eight), Ord::cmp);
+        calls::check_by(&keys(n, eight), Ord::cmp);
     }
 }
 
 #[test]
 fn tuples_wider_than_words() {
     for n in SIZES {
-        common::check_by(&keys(n, |[a, b, c]| (a, b as i64 - 2, c)), Ord::cmp);
+        calls::check_by(&keys(n, |[a, b, c]| (a, b as i64 - 2, c)), Ord::cmp);
         // A field astride a border between 64-bit words, and a last word of one bit.
-        common::check_by(
+        calls::check_by(
             &keys(n, |[a, b, c]| (a == 1, u128::from(b) << 62, c)),
             Ord::cmp,
         );
-        common::check_by(
+        calls::check_by(
             &keys(n, |[a, b]| (u128::from(a) << 100 | u128::from(b), b == 0)),
             Ord::cmp,
         );
@@ -75,13 +74,13 @@ fn tuples_wider_than_words() {
 #[test]
 fn reversed_fields() {
     for n in SIZES {
-        common::check_by(&keys(n, |[a]| Reverse(a as i32 - 2)), Ord::cmp);
-        common::check_by(&keys(n, |[a, b]| (a as u8, Reverse(b as i8 - 2))), Ord::cmp);
-        common::check_by(
+        calls::check_by(&keys(n, |[a]| Reverse(a as i32 - 2)), Ord::cmp);
+        calls::check_by(&keys(n, |[a, b]| (a as u8, Reverse(b as i8 - 2))), Ord::cmp);
+        calls::check_by(
             &keys(n, |[a, b]| Reverse((a as u8, Reverse(b as u16)))),
             Ord::cmp,
         );
-        common::check_by(
+        calls::check_by(
             &keys(n, |[a, b, c]| (Reverse(a), b as i64 - 2, Reverse(c == 0))),
             Ord::cmp,
         );
@@ -118,21 +117,21 @@ fn flight([a, b, c]: [u64; 3]) -> Flight {
 #[test]
 fn derived_structs() {
     for n in SIZES {
-        common::check_by(&keys(n, flight), Ord::cmp);
-        common::check_by(
+        calls::check_by(&keys(n, flight), Ord::cmp);
+        calls::check_by(
             &keys(n, |[a, b, c]| {
                 Wide(a, Reverse(i128::from(b) - 2), flight([c, b, a]))
             }),
             Ord::cmp,
         );
-        common::check_by(
+        calls::check_by(
             &keys(n, |[a, b]| Either {
                 first: a as i8 - 2,
                 second: Reverse(b),
             }),
             Ord::cmp,
         );
-        common::check_by(&keys(n, |[_]| Nothing), Ord::cmp);
+        calls::check_by(&keys(n, |[_]| Nothing), Ord::cmp);
     }
 }
 
@@ -154,10 +153,10 @@ fn floats_inside_structs_are_in_total_order() {
         .collect();
     let natural =
         |a: &Reading, b: &Reading| a.station.cmp(&b.station).then(a.value.total_cmp(&b.value));
-    common::check_by(&readings, natural);
+    calls::check_by(&readings, natural);
     for &nan in sweepsort::Nan::ALL {
         let sorter = sweepsort::Sorter::builder().nan(nan).build().unwrap();
-        common::all_calls(&sorter, &readings, nan.name(), natural, natural, |a, b| {
+        calls::all_calls(&sorter, &readings, nan.name(), natural, natural, |a, b| {
             natural(a, b).is_eq()
         });
     }
@@ -190,7 +189,7 @@ fn keys_by_hand() {
             suit: i as u8 / 13,
             rank: i as u8 % 13,
         });
-        common::check_by(&cards, Ord::cmp);
+        calls::check_by(&cards, Ord::cmp);
     }
 }
 

@@ -1,5 +1,4 @@
 //! What the library's tests share: every call on one input, compared with the oracle.
-#![allow(dead_code)]
 
 use std::cmp::Ordering;
 use std::fmt::Debug;

@@ -1,7 +1,6 @@
 //! Every key type through every call, in both directions, under every policy, by ranges of bits.
 
-mod common;
-
+use crate::calls;
 use half::{bf16, f16};
 use sweepsort::{Nan, Order};
 use sweepsort_testkit::{Distribution, Ordered, Pattern, Sample, Wanted, generate};
@@ -32,7 +31,7 @@ fn every_option<K: Sample>() {
                     } else {
                         Pattern::Special.keys(n, 5, &Wanted::default())
                     };
-                    common::check(&keys, order, nan, bits.clone());
+                    calls::check(&keys, order, nan, bits.clone());
                 }
             }
         }
@@ -82,7 +81,7 @@ fn every_pattern<K: Ordered>() {
         for n in [0, 1, 2, 3, 1000, 20_011] {
             for &order in Order::ALL {
                 let wanted = Wanted::of_keys(order, Nan::Total, None);
-                common::check::<K>(&pattern.keys(n, 2, &wanted), order, Nan::Total, None);
+                calls::check::<K>(&pattern.keys(n, 2, &wanted), order, Nan::Total, None);
             }
         }
     }
@@ -126,7 +125,7 @@ fn wide_keys_that_agree_in_some_words() {
             Some(128..192),
             Some(191..192),
         ] {
-            common::check(&keys, Order::Descending, Nan::Total, bits);
+            calls::check(&keys, Order::Descending, Nan::Total, bits);
         }
     }
 }
@@ -134,5 +133,5 @@ fn wide_keys_that_agree_in_some_words() {
 /// Arrays of no bytes are all equal.
 #[test]
 fn keys_without_bits() {
-    common::check_by(&[[0u8; 0]; 1000], Ord::cmp);
+    calls::check_by(&[[0u8; 0]; 1000], Ord::cmp);
 }

@@ -1,0 +1,11 @@
+//! The library's tests, one program: what the generic calls expand to is compiled once for all.
+
+mod calls;
+mod classics;
+mod errors;
+mod keys;
+mod partition;
+mod property;
+mod structs;
+mod threads;
+mod values;
