@@ -2,6 +2,8 @@
 
 mod charts;
 mod counts;
+mod figures;
+mod files;
 mod fuzz;
 mod process;
 mod readme;
@@ -54,6 +56,16 @@ enum Chore {
         /// Records in results/; the README's unless given.
         records: Vec<PathBuf>,
     },
+    /// Makes the figures of docs/algorithms/ with `sweepsort explain`.
+    Figures,
+    /// Measures the tool on large files, beside cp and sort, and writes a record to results/.
+    Files {
+        /// The record to write.
+        record: PathBuf,
+        /// Where the files lie meanwhile, about 4 GB.
+        #[arg(long, default_value = "target/files")]
+        folder: PathBuf,
+    },
     /// Fills the README's table from the record in results/ that its opening comment names.
     ReadmeTable,
 }
@@ -67,6 +79,8 @@ fn main() -> ExitCode {
             filters,
         } => sanitize::run(!no_install, &filters),
         Chore::Charts { records } => charts::run(&records),
+        Chore::Figures => figures::write(),
+        Chore::Files { record, folder } => files::run(&record, &folder),
         Chore::ReadmeTable => readme::write_table(),
     };
     match done {

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 
 use crate::counts::Counts;
 use crate::process::{cargo, run as run_command, watch};
-use crate::tools::{CLIPPY, RUSTFMT, Tool};
-use crate::{readme, repository};
+use crate::tools::{CHROMIUM, CLIPPY, RUSTFMT, Tool};
+use crate::{figures, readme, repository};
 
 /// Whether programs may be installed, and the tests' counts so far.
 struct State {
@@ -50,6 +50,16 @@ const STEPS: &[Step] = &[
         name: "tests",
         what: "unit, integration and documentation tests",
         run: tests,
+    },
+    Step {
+        name: "figures",
+        what: "the figures of docs/algorithms/ are what explain makes",
+        run: |_| figures::check().map(|()| Outcome::Passed),
+    },
+    Step {
+        name: "page",
+        what: "the page of explain, stepped through in Chromium",
+        run: page,
     },
     Step {
         name: "documentation",
@@ -153,10 +163,13 @@ fn lints(state: &mut State) -> Result<Outcome> {
 }
 
 fn tests(state: &mut State) -> Result<Outcome> {
-    let passed = watch(
-        cargo().args(["test", "--workspace", "--no-fail-fast"]),
-        |line| state.counts.see(line),
-    )?;
+    run_tests(state, &["test", "--workspace", "--no-fail-fast"])
+}
+
+/// Runs cargo with arguments that run tests, and counts them.
+fn run_tests(state: &mut State, arguments: &[&str]) -> Result<Outcome> {
+    let before = state.counts.passed;
+    let passed = watch(cargo().args(arguments), |line| state.counts.see(line))?;
     let counts = &state.counts;
     if counts.failed > 0 {
         bail!("{} tests failed", counts.failed);
@@ -164,10 +177,21 @@ fn tests(state: &mut State) -> Result<Outcome> {
     if !passed {
         bail!("a test program did not build or did not end well; see above");
     }
-    if counts.passed == 0 {
+    if counts.passed == before {
         bail!("no test ran");
     }
     Ok(Outcome::Passed)
+}
+
+fn page(state: &mut State) -> Result<Outcome> {
+    if let Err(error) = CHROMIUM.need(state.install) {
+        return Ok(Outcome::NotRun(format!("{error:#}")));
+    }
+    // No part of `cargo test --workspace`, which is to pass without a browser.
+    run_tests(
+        state,
+        &["test", "--package", "sweepsort-cli", "--test", "page"],
+    )
 }
 
 fn documentation(_: &mut State) -> Result<Outcome> {

@@ -41,6 +41,18 @@ pub const VALGRIND: Tool = Tool {
     ],
 };
 
+/// The browser that the page of `explain` is stepped through in.
+pub const CHROMIUM: Tool = Tool {
+    name: "chromium",
+    probe: &["chromium", "--version"],
+    installs: &[
+        &["apt-get", "install", "--yes", "chromium"],
+        &["dnf", "install", "--assumeyes", "chromium"],
+        &["pacman", "-S", "--noconfirm", "chromium"],
+        &["apk", "add", "chromium"],
+    ],
+};
+
 /// The fuzzer's driver. It is not installed by itself, for fuzzing is no part of the tests.
 pub const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",

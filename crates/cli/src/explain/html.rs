@@ -8,8 +8,14 @@ use super::view::View;
 use crate::exit::{Failure, Result};
 
 const PAGE: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
+
+/// What is put where in the page. The data comes after these, for it may hold anything.
+const PARTS: &[(&str, &str)] = &[
+    ("/*STYLE*/", include_str!("page/page.css")),
+    ("/*STEPS*/", include_str!("page/steps.js")),
+    ("/*FIGURES*/", include_str!("page/figures.js")),
+    ("/*SCRIPT*/", include_str!("page/page.js")),
+];
 
 /// The page.
 ///
@@ -19,12 +25,12 @@ pub fn render(view: &View) -> Result<String> {
     let data = serde_json::to_string(&Data::of(view))
         .map_err(|error| Failure::system(format!("cannot write the page: {error}")))?;
     let title = format!("{} sorts {} keys", view.algorithm.name(), view.keys.len());
-    // The data comes last, for it may hold anything; within a script element, no tag may show.
-    Ok(PAGE
-        .replace("{{title}}", &title)
-        .replace("/*STYLE*/", STYLE)
-        .replace("/*SCRIPT*/", SCRIPT)
-        .replace("/*DATA*/", &data.replace('<', "\\u003c")))
+    let page = PAGE.replace("{{title}}", &title);
+    let page = PARTS
+        .iter()
+        .fold(page, |page, (mark, part)| page.replace(mark, part));
+    // Within a script element no tag may show.
+    Ok(page.replace("/*DATA*/", &data.replace('<', "\\u003c")))
 }
 
 /// What the page's script reads.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, Table, presets};
 use sweepsort::Order;
-use sweepsort::explain::{Detail, Does, Event, Pass, Role, Rows, Scatter, Stage, State};
+use sweepsort::explain::{Algorithm, Detail, Does, Event, Pass, Role, Rows, Scatter, Stage, State};
 
 use super::view::View;
 
@@ -63,6 +63,9 @@ fn head(view: &View, text: &mut String) {
             );
             by_block || stage.name == "tiles"
         });
+    if view.algorithm == Algorithm::Hybrid {
+        facts.push(format!("buckets of up to {} sorted locally", view.block));
+    }
     if blocks {
         facts.push(format!("blocks of {}", view.block));
     }

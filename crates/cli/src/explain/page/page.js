@@ -74,7 +74,8 @@ function dressCards(step) {
 /** At the end of a sort that failed, the keys that are greater than the next, and those next. */
 function markDisorder(step) {
   step.order.forEach((key, i) => {
-    const falls = (at) => step.kind === "sorted" && comparedBits(step.order[at]) > comparedBits(step.order[at + 1]);
+    const falls = (at) =>
+      step.kind === "sorted" && comparedBits(step.order[at]) > comparedBits(step.order[at + 1]);
     const wrong = (i + 1 < n && falls(i)) || (i > 0 && falls(i - 1));
     cards[key].classList.toggle("wrong", wrong);
   });
@@ -111,7 +112,11 @@ function announcement(step) {
 function stepper(word, count, pick) {
   let at = null;
   const says = el("span", { role: "status" });
-  const back = el("button", { type: "button", class: "quiet", "aria-label": `Previous ${word}` }, "‹");
+  const back = el(
+    "button",
+    { type: "button", class: "quiet", "aria-label": `Previous ${word}` },
+    "‹",
+  );
   const on = el("button", { type: "button", class: "quiet", "aria-label": `Next ${word}` }, "›");
   const whole = el("button", { type: "button", class: "quiet" }, "whole");
   const move = (to) => {
@@ -136,17 +141,23 @@ function levelStepper(scan) {
       part.classList.toggle("off", at !== null && behind !== 0 && behind !== 1);
       part.classList.toggle("past", at !== null && behind === 1);
     }
-    return at === null ? `The scan as a tree, ${plural(levels.length, "level")} from top to bottom.` : `${at + 1} of ${levels.length}: ${levels[at].says}`;
+    return at === null
+      ? `The scan as a tree, ${plural(levels.length, "level")} from top to bottom.`
+      : `${at + 1} of ${levels.length}: ${levels[at].says}`;
   });
 }
 
 function turnStepper({ events }, pass) {
-  const legend = "P: own counts published. I: inclusive sum published. An arrow reads; a dashed one finds nothing yet. Time runs down.";
+  const legend =
+    "P: own counts published. I: inclusive sum published. An arrow reads; a dashed one finds nothing yet. Time runs down.";
   return stepper("turn", events.length, (at) => {
-    for (const part of document.querySelectorAll("[data-turn]")) part.classList.toggle("on", Number(part.dataset.turn) === at);
+    for (const part of document.querySelectorAll("[data-turn]"))
+      part.classList.toggle("on", Number(part.dataset.turn) === at);
     const now = document.querySelector(".turns li.on");
     if (now) keepInSight(now, document.querySelector(".look-back"));
-    return at === null ? legend : `Turn ${at + 1} of ${events.length}: ${eventInWords(events[at])}${numbersOfEvent(events[at], pass)}.`;
+    return at === null
+      ? legend
+      : `Turn ${at + 1} of ${events.length}: ${eventInWords(events[at])}${numbersOfEvent(events[at], pass)}.`;
   });
 }
 
@@ -169,7 +180,10 @@ function animate(before, step) {
     if (Math.abs(x) + Math.abs(y) < 1) return;
     const delay = Math.min(place * 12, 240);
     element.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }], {
-      duration: 600, delay, easing: "cubic-bezier(.5, 0, .2, 1)", fill: "backwards",
+      duration: 600,
+      delay,
+      easing: "cubic-bezier(.5, 0, .2, 1)",
+      fill: "backwards",
     });
   });
 }
@@ -190,10 +204,12 @@ function scrollToNow() {
 function follow(keys, says = null) {
   for (const element of document.querySelectorAll(".lit")) element.classList.remove("lit");
   for (const key of keys ?? []) {
-    for (const element of document.querySelectorAll(`#figure [data-of~="${key}"]`)) element.classList.add("lit");
+    for (const element of document.querySelectorAll(`#figure [data-of~="${key}"]`))
+      element.classList.add("lit");
   }
   $("figure").classList.toggle("following", (keys ?? []).length > 0);
-  $("readout").textContent = says ?? (keys?.length === 1 ? storyOf(steps[state.step], keys[0]) : "");
+  $("readout").textContent =
+    says ?? (keys?.length === 1 ? storyOf(steps[state.step], keys[0]) : "");
 }
 
 const keysAt = (element) => {
@@ -252,7 +268,8 @@ function buildContents() {
 }
 
 function markContents(step) {
-  for (const item of $("passes").querySelectorAll("[data-pass]")) item.classList.toggle("now", Number(item.dataset.pass) === step.passIndex);
+  for (const item of $("passes").querySelectorAll("[data-pass]"))
+    item.classList.toggle("now", Number(item.dataset.pass) === step.passIndex);
   $("passes").querySelector("[aria-current]")?.removeAttribute("aria-current");
   const current = $("passes").querySelector(`[data-go="${state.step}"]`);
   current.setAttribute("aria-current", "step");
@@ -277,7 +294,8 @@ function nextPass() {
   go(passStarts().find((start) => start > state.step) ?? steps.length - 1);
 }
 
-const passStarts = () => steps.flatMap((step, i) => (step.passIndex !== steps[i - 1]?.passIndex ? [i] : []));
+const passStarts = () =>
+  steps.flatMap((step, i) => (step.passIndex !== steps[i - 1]?.passIndex ? [i] : []));
 
 function setPlaying(playing) {
   clearInterval(state.playing);
@@ -314,8 +332,12 @@ const moves = {
 };
 
 const keyboard = {
-  ArrowLeft: moves.previous, ArrowRight: moves.next, Home: moves.first, End: moves.last,
-  PageUp: previousPass, PageDown: nextPass,
+  ArrowLeft: moves.previous,
+  ArrowRight: moves.next,
+  Home: moves.first,
+  End: moves.last,
+  PageUp: previousPass,
+  PageDown: nextPass,
 };
 
 function listen() {
@@ -358,7 +380,11 @@ function moveAmongIndices(event) {
 
 /** A wide figure that has the keyboard's focus is scrolled by the arrows. */
 function scrollsItself({ target, key }) {
-  return key.startsWith("Arrow") && target.matches(".scroller:focus-visible") && target.scrollWidth > target.clientWidth;
+  return (
+    key.startsWith("Arrow") &&
+    target.matches(".scroller:focus-visible") &&
+    target.scrollWidth > target.clientWidth
+  );
 }
 
 function stepInAddress() {
@@ -413,4 +439,10 @@ followFigure();
 listen();
 fitColumns();
 go(stepInAddress(), { announce: false });
-window.sweepsort = { go: (step) => halt(() => go(step)), steps: steps.length, get step() { return state.step; } };
+window.sweepsort = {
+  go: (step) => halt(() => go(step)),
+  steps: steps.length,
+  get step() {
+    return state.step;
+  },
+};

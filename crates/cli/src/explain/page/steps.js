@@ -22,12 +22,24 @@ function readSteps() {
     pass.stages.forEach((stage, stageIndex) => {
       if (stage.role === "keys") order = stage.values;
       list.push({
-        kind: "stage", name: stage.name, what: stage.what, order, pass, passIndex, stage, stageIndex,
+        kind: "stage",
+        name: stage.name,
+        what: stage.what,
+        order,
+        pass,
+        passIndex,
+        stage,
+        stageIndex,
       });
     });
   });
   const what = data.sorted ? "the keys in order" : "the keys are not in order";
-  list.push({ kind: "sorted", name: data.sorted ? "sorted" : "not sorted", what, order: data.output });
+  list.push({
+    kind: "sorted",
+    name: data.sorted ? "sorted" : "not sorted",
+    what,
+    order: data.output,
+  });
   return list;
 }
 
@@ -37,6 +49,15 @@ function readSteps() {
 function arrayBefore(pass, index) {
   const stages = pass.stages.slice(0, index).filter((stage) => stage.role === "keys");
   return stages.length > 0 ? stages.at(-1).values : pass.before;
+}
+
+/** The place of each key in an array. */
+function placesOf(array) {
+  const places = [];
+  array.forEach((key, i) => {
+    places[key] = i;
+  });
+  return places;
 }
 
 /** Whether a stage has one value for each key, in the keys' order; else its values are a table. */
@@ -55,7 +76,7 @@ function digitIn(pass, key) {
 
 /** How many values a digit of a pass has. */
 function radixOf(pass) {
-  return pass.bits ? 2 ** (pass.bits[1] - pass.bits[0]) : data.base ?? 2 ** data.radix_bits;
+  return pass.bits ? 2 ** (pass.bits[1] - pass.bits[0]) : (data.base ?? 2 ** data.radix_bits);
 }
 
 /** The digits that occur in a pass, in order. */
@@ -96,12 +117,15 @@ function groupsOf(step) {
 function bucketsOf({ pass, passIndex }) {
   let buckets = [{ start: 0, length: n }];
   for (const { bits } of data.passes.slice(0, passIndex)) {
-    buckets = buckets.flatMap((bucket) => (bucket.length > data.block ? partsOf(bucket, pass.before, bits[0]) : [bucket]));
+    buckets = buckets.flatMap((bucket) =>
+      bucket.length > data.block ? partsOf(bucket, pass.before, bits[0]) : [bucket],
+    );
   }
   let large = 0;
   return buckets.map(({ start, length }) => {
     const partitioned = pass.bits && length > data.block;
-    return { start, length, name: partitioned ? `bucket ${large++}` : "small" };
+    const name = pass.bits ? "small" : "bucket";
+    return { start, length, name: partitioned ? `bucket ${large++}` : name };
   });
 }
 
@@ -119,15 +143,18 @@ function partsOf({ start, length }, array, low) {
 /** The keys that a cell of a table is about, where that can be told. */
 function keysOfCell({ stage, pass, passIndex }, i) {
   if (!pass.digits) return [];
-  const [r, c] = stage.columns === null ? [0, i] : [Math.floor(i / stage.columns), i % stage.columns];
+  const [r, c] =
+    stage.columns === null ? [0, i] : [Math.floor(i / stage.columns), i % stage.columns];
   const [digit, part] = stage.rows === "digit" ? [r, c] : [c, r];
-  const bucket = stage.rows === "bucket" && bucketsOf({ pass, passIndex }).find(({ name }) => name === `bucket ${part}`);
-  const within = (at) => {
+  const bucket =
+    stage.rows === "bucket" &&
+    bucketsOf({ pass, passIndex }).find(({ name }) => name === `bucket ${part}`);
+  const belongs = (at) => {
     if (stage.columns === null) return true;
     if (bucket) return at >= bucket.start && at < bucket.start + bucket.length;
     return Math.floor(at / data.block) === part;
   };
-  return pass.before.filter((_, at) => pass.digits[at] === digit && within(at));
+  return pass.before.filter((_, at) => pass.digits[at] === digit && belongs(at));
 }
 
 /** A scan's result from its trees. */
@@ -164,7 +191,10 @@ function codeOf(key, pass) {
   const text = code.slice(bitsLeftOut);
   const [low, high] = pass?.bits ?? [-1, -1];
   return {
-    text, from: text.length - high, to: text.length - low, line: text.length > 64 ? 16 : 8,
+    text,
+    from: text.length - high,
+    to: text.length - low,
+    line: text.length > 64 ? 16 : 8,
   };
 }
 
@@ -199,17 +229,21 @@ function listOf(keys) {
 function setting() {
   const [low, high] = data.bits;
   const parts = [
-    plural(n, "key"), data.type, data.order,
+    plural(n, "key"),
+    data.type,
+    data.order,
     data.base !== null ? `base ${data.base}` : `bits ${low}..${high}`,
   ];
-  if (data.base === null && !["split", "tile-merge"].includes(data.algorithm)) parts.push(`digits of ${plural(data.radix_bits, "bit")}`);
+  if (data.base === null && !["split", "tile-merge"].includes(data.algorithm))
+    parts.push(`digits of ${plural(data.radix_bits, "bit")}`);
   if (data.algorithm !== "counting-lsd") parts.push(`${tileWord}s of ${data.block}`);
   if (data.break_stability) parts.push("stability broken on purpose");
   return parts.join(" · ");
 }
 
 function passTitle(step) {
-  if (step.kind !== "stage") return step.kind === "keys" ? "Before the first pass" : "After the last pass";
+  if (step.kind !== "stage")
+    return step.kind === "keys" ? "Before the first pass" : "After the last pass";
   return `${step.pass.title.replace(/^p/, "P")} (of ${plural(data.passes.length, "pass", "passes")})`;
 }
 
@@ -230,19 +264,35 @@ function caption(step) {
 
 function captionOfKeys() {
   if (n === 0) return "There are no keys.";
-  const under = data.base === null
-    ? "Under each key stands its code: the bits that the passes sort by, most significant first."
-    : `Under each key stands its code, written in base ${data.base}.`;
-  const less = bitsLeftOut > 0 && data.base === null ? ` ${plural(bitsLeftOut, "leading bit")}, the same in all keys, ${bitsLeftOut === 1 ? "is" : "are"} left out.` : "";
-  return [under + less, codecInWords(), "Point at a key to follow it; click to keep following."].filter(Boolean).join(" ");
+  const under =
+    data.base === null
+      ? "Under each key stands its code: the bits that the passes sort by, most significant first."
+      : `Under each key stands its code, written in base ${data.base}.`;
+  const less =
+    bitsLeftOut > 0 && data.base === null
+      ? ` ${plural(bitsLeftOut, "leading bit")}, the same in all keys, ${bitsLeftOut === 1 ? "is" : "are"} left out.`
+      : "";
+  return [under + less, codecInWords(), "Point at a key to follow it; click to keep following."]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function codecInWords() {
   const words = [];
-  if (data.kind === "signed") words.push("The sign bit is flipped, so that negative keys come before positive ones when codes are compared as plain numbers.");
-  if (data.kind === "float") words.push("Of a positive float the sign bit is flipped, of a negative one every bit, so that codes compared as plain numbers stand in the floats’ order.");
-  if (data.kind === "float" && data.nan !== "total") words.push(`NaNs get codes that put them ${data.nan}.`);
-  if (data.order === "descending") words.push(`${words.length > 0 ? "Then every" : "Every"} bit is flipped, which turns the order round.`);
+  if (data.kind === "signed")
+    words.push(
+      "The sign bit is flipped, so that negative keys come before positive ones when codes are compared as plain numbers.",
+    );
+  if (data.kind === "float")
+    words.push(
+      "Of a positive float the sign bit is flipped, of a negative one every bit, so that codes compared as plain numbers stand in the floats’ order.",
+    );
+  if (data.kind === "float" && data.nan !== "total")
+    words.push(`NaNs get codes that put them ${data.nan}.`);
+  if (data.order === "descending")
+    words.push(
+      `${words.length > 0 ? "Then every" : "Every"} bit is flipped, which turns the order round.`,
+    );
   if (codecShows) words.push("Marked bits are those that differ in the end.");
   return words.join(" ");
 }
@@ -254,7 +304,7 @@ function captionOfRow({ stage, pass, stageIndex }) {
     return `${ones} of ${plural(n, "key")} ${ones === 1 ? "has" : "have"} ${flagInWords(stage.name)}.`;
   }
   if (stage.name === "t") {
-    const i = exampleOf(pass, stage.values);
+    const i = exampleOf(pass, keys, stage.values);
     return `It is worked out for every key, but only those with a 1 will use it. At index ${i}: ${i} − ${rowOf(pass, "f")[i]} + ${rowOf(pass, "totalFalses")[0]} = ${stage.values[i]}.`;
   }
   if (stage.role === "digits" || stage.role === "ranks") {
@@ -263,7 +313,8 @@ function captionOfRow({ stage, pass, stageIndex }) {
   }
   if (stage.role === "scan") {
     const i = n - 1;
-    const total = stage.values.length > n ? ` The entry after the last, ${stage.values[n]}, is the total.` : "";
+    const total =
+      stage.values.length > n ? ` The entry after the last, ${stage.values[n]}, is the total.` : "";
     return `Each number is the sum of all flags to its left: at index ${i} it is ${stage.values[i]}.${total}`;
   }
   return captionOfPlaces(stage.values, pass, keys);
@@ -278,9 +329,10 @@ function flagInWords(name) {
 
 /** The rule by which keys get their places, with an example. */
 function captionOfPlaces(values, pass, keys) {
-  const i = exampleOf(pass, values);
+  const i = exampleOf(pass, keys, values);
   const example = `Key ${nameOf(keys[i])} at index ${i}, for one, goes to ${pass.sums?.[i] ?? values[i]}.`;
-  if (data.break_stability) return `Stability is broken on purpose: within each digit the places are turned round. ${example}`;
+  if (data.break_stability)
+    return `Stability is broken on purpose: within each digit the places are turned round. ${example}`;
   return pass.rule ? `The rule: ${pass.rule}. ${example}` : example;
 }
 
@@ -290,10 +342,9 @@ function rowOf(pass, name) {
 }
 
 /** An index worth an example: a key of the greatest digit that changes its place. */
-function exampleOf(pass, values) {
-  const greatest = Math.max(...(pass.digits ?? [0]));
-  const moves = (i) => values[i] !== i && (!pass.digits || pass.digits[i] === greatest);
-  const found = values.findIndex((_, i) => moves(i));
+function exampleOf(pass, keys, values) {
+  const greatest = Math.max(...pass.digits);
+  const found = keys.findIndex((key, i) => values[i] !== i && digitIn(pass, key) === greatest);
   return found < 0 ? n - 1 : found;
 }
 
@@ -304,28 +355,42 @@ function captionOfTable(step) {
     const i = stage.values.indexOf(Math.max(...stage.values));
     return `The greatest: ${cellName(stage, i)} has ${plural(stage.values[i], "key")}.`;
   }
-  const i = stage.values.findLastIndex((_, cell) => keysOfCell(step, cell).length > 0);
+  const i = stage.values.findLastIndex((_, at) => keysOfCell(step, at).length > 0);
+  if (i < 0) return "";
   const where = cellName(stage, i);
-  if (stage.name === "L") return `For one, in the sorted block, the keys of ${where} begin at ${stage.values[i]}.`;
-  if (stage.name === "offsets_after") return "Each number has grown by how many keys of its digit were moved. All keys of a digit placed, it stands where the next digit begins.";
+  if (stage.name === "L")
+    return `For one, in the sorted block, the keys of ${where} begin at ${stage.values[i]}.`;
+  if (stage.name === "offsets_after")
+    return "Each number has grown by how many keys of its digit were moved. All keys of a digit placed, it stands where the next digit begins.";
   return `For one, the keys of ${where} begin at ${stage.rows === "bucket" ? "" : "place "}${stage.values[i]}.`;
 }
 
 /** A table's cell in words: "block 1, digit 3". */
 function cellName(stage, i) {
   if (stage.columns === null) return `digit ${i}`;
-  const [row, column] = [Math.floor(i / stage.columns), i % stage.columns];
-  return stage.rows === "digit" ? `block ${column}, digit ${row}` : `${stage.rows} ${row}, digit ${column}`;
+  const [r, c] = [Math.floor(i / stage.columns), i % stage.columns];
+  return stage.rows === "digit" ? `block ${c}, digit ${r}` : `${stage.rows} ${r}, digit ${c}`;
 }
 
 function captionOfMove({ stage, pass, stageIndex }) {
   const from = arrayBefore(pass, stageIndex);
   const moved = stage.values.filter((key, i) => from[i] !== key).length;
-  const first = moved === 0 ? "Every key stays where it is." : `${moved} of ${plural(n, "key")} change places.`;
-  const scattered = pass.digits !== null && stage === pass.stages.findLast((s) => s.role === "keys");
+  const first =
+    moved === 0 ? "Every key stays where it is." : `${moved} of ${plural(n, "key")} change places.`;
+  const scattered =
+    pass.digits !== null && stage === pass.stages.findLast((s) => s.role === "keys");
   if (!scattered) return first;
-  if (data.break_stability) return `${first} Stability is broken here: keys of one digit come out in reverse, so lines of one digit cross, and what earlier passes have put in order is lost.`;
-  const rule = pass.stages[placesKnown(pass)] === stage ? ` ${captionOfPlaces(pass.digits, pass, from)}` : "";
+  if (data.break_stability)
+    return `${first} Stability is broken here: keys of one digit come out in reverse, so lines of one digit cross, and what earlier passes have put in order is lost.`;
+  const places = placesOf(stage.values);
+  const told = pass.stages[placesKnown(pass)] !== stage;
+  const rule = told
+    ? ""
+    : ` ${captionOfPlaces(
+        from.map((key) => places[key]),
+        pass,
+        from,
+      )}`;
   return `${first}${rule} Keys of one digit keep their order, so lines of one digit do not cross: the pass is stable.`;
 }
 
@@ -342,7 +407,10 @@ function captionOfLookBack({ tiles, events }) {
 function captionOfEnd() {
   if (n === 0) return "There are no keys, and no keys are in order.";
   if (!data.sorted) {
-    return "The result is not sorted. LSD radix sort goes from the least significant digit up and relies on each pass keeping the order of keys with equal digits: that order is all that is left of the passes before. These passes turned it round.";
+    const i = data.output.findIndex(
+      (key, at) => comparedBits(key) > comparedBits(data.output[at + 1] ?? key),
+    );
+    return `The result is not sorted: ${nameOf(data.output[i])} stands before ${nameOf(data.output[i + 1])}, for one. LSD radix sort goes from the least significant digit up and relies on each pass keeping the order of keys with equal digits: that order is all that is left of the passes before. These passes turned it round.`;
   }
   const letters = equalsTurned();
   if (letters) return `The keys are in order, but equal keys have changed places: ${letters}.`;
@@ -352,8 +420,10 @@ function captionOfEnd() {
 
 /** Two equal keys out of their order, or null. */
 function equalsTurned() {
-  const i = data.output.findIndex((key, i) => i > 0 && comparedBits(key) === comparedBits(data.output[i - 1]) && key < data.output[i - 1]);
-  return i < 0 ? null : `${nameOf(data.output[i - 1])} stands before ${nameOf(data.output[i])}`;
+  const turned = (key, next) => comparedBits(key) === comparedBits(next) && key > next;
+  const { output } = data;
+  const i = output.findIndex((key, at) => at + 1 < n && turned(key, output[at + 1]));
+  return i < 0 ? null : `${nameOf(output[i])} stands before ${nameOf(output[i + 1])}`;
 }
 
 /** The bits of a key's code that are sorted by; as strings they compare like numbers. */
@@ -364,12 +434,19 @@ function comparedBits(key) {
 /** What an event of look-back does. */
 function eventInWords({ tile, does, of, states }) {
   switch (does) {
-    case "partial": return `tile ${tile} publishes its own counts`;
-    case "waits": return `tile ${tile} finds nothing from tile ${of}, and waits`;
-    case "reads": return states[of] === 2
-      ? `tile ${tile} adds tile ${of}’s inclusive sum, and is done looking`
-      : `tile ${tile} adds tile ${of}’s own counts, and looks further back`;
-    default: return `tile ${tile} publishes the sum of tiles 0 to ${tile}`.replace("tiles 0 to 0", "tile 0 alone");
+    case "partial":
+      return `tile ${tile} publishes its own counts`;
+    case "waits":
+      return `tile ${tile} finds nothing from tile ${of}, and waits`;
+    case "reads":
+      return states[of] === 2
+        ? `tile ${tile} adds tile ${of}’s inclusive sum, and is done looking`
+        : `tile ${tile} adds tile ${of}’s own counts, and looks further back`;
+    default:
+      return `tile ${tile} publishes the sum of tiles 0 to ${tile}`.replace(
+        "tiles 0 to 0",
+        "tile 0 alone",
+      );
   }
 }
 
@@ -392,11 +469,13 @@ function numbersOfEvent({ tile, does, of, states }, pass) {
 function storyOf(step, key) {
   const { pass, stageIndex } = step;
   const index = step.order.indexOf(key);
-  if (step.kind !== "stage") return `Key ${nameOf(key)} came at index ${key}${step.kind === "sorted" ? ` and ends at ${index}` : ""}.`;
+  if (step.kind !== "stage")
+    return `Key ${nameOf(key)} came at index ${key}${step.kind === "sorted" ? ` and ends at ${index}` : ""}.`;
   const from = pass.before.indexOf(key);
   const numbers = [];
   pass.stages.slice(0, stageIndex + 1).forEach((stage, i) => {
-    if (isRow(stage)) numbers.push(`${stage.name} ${stage.values[arrayBefore(pass, i).indexOf(key)]}`);
+    if (isRow(stage) && stage.role !== "digits")
+      numbers.push(`${stage.name} ${stage.values[arrayBefore(pass, i).indexOf(key)]}`);
   });
   const digit = digitIn(pass, key);
   const parts = [`Key ${nameOf(key)} from index ${from}`];
@@ -406,7 +485,8 @@ function storyOf(step, key) {
 
 /** The sum that makes a key's place, once places are known. */
 function destinationOf({ pass, stage, stageIndex }, key, index) {
-  if (pass.sums && stageIndex >= placesKnown(pass)) return ` Place: ${pass.sums[scatteredFrom(pass).indexOf(key)]}.`;
+  if (pass.sums && stageIndex >= placesKnown(pass))
+    return ` Place: ${pass.sums[scatteredFrom(pass).indexOf(key)]}.`;
   return stage.role === "keys" ? ` Now at ${index}.` : "";
 }
 
