@@ -1,0 +1,66 @@
+// Codes of keys, their digits, and how threads share them out.
+//
+// A module is compiled for one key width, SWEEPSORT_KEY_BITS. What travels with a key, its payload,
+// is one u32 (a position, an index, a value), or nothing: then the payload pointers are null.
+//
+// Lengths are below 2^32 - 2^20, so that an index one block beyond the end does not wrap.
+#pragma once
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+#if SWEEPSORT_KEY_BITS == 32
+using Key = u32;
+#elif SWEEPSORT_KEY_BITS == 64
+using Key = u64;
+#else
+#error "compile with -DSWEEPSORT_KEY_BITS=32 or 64"
+#endif
+
+constexpr u32 WARP = 32;
+
+// Keys a thread, at most, where a block keeps a tile of keys: 64 bytes, half of what registers hold.
+constexpr u32 ITEMS = 64 / sizeof(Key);
+
+// Keys a thread where each key is treated by itself: so many loads are on their way at a time.
+constexpr u32 LANES = 4;
+
+// The digit: `bits` neighbouring bits from `shift` on, 8 at most.
+__device__ inline u32 digit_of(Key code, u32 shift, u32 bits) {
+    return u32(code >> shift) & ((1u << bits) - 1);
+}
+
+// Where the j-th of a thread's LANES keys stands; neighbours in the array are neighbouring threads.
+// Grid: ceil(n / (LANES * blockDim.x)).
+__device__ inline u32 lane_index(u32 j) {
+    return (blockIdx.x * LANES + j) * blockDim.x + threadIdx.x;
+}
+
+// A thread's LANES items of an array of n.
+template <class T>
+__device__ inline void load(const T* array, u32 n, T (&item)[LANES]) {
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) {
+        u32 i = lane_index(j);
+        item[j] = i < n ? array[i] : T(0);
+    }
+}
+
+// item j goes to array[place[j]].
+template <class T>
+__device__ inline void scatter(const T (&item)[LANES], const u32 (&place)[LANES], u32 n, T* array) {
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++)
+        if (lane_index(j) < n) array[place[j]] = item[j];
+}
+
+// item j goes to array[lane_index(j)], if there is an array.
+template <class T>
+__device__ inline void store(const T (&item)[LANES], u32 n, T* array) {
+    if (!array) return;
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++)
+        if (lane_index(j) < n) array[lane_index(j)] = item[j];
+}

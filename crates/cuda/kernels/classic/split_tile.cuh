@@ -1,0 +1,67 @@
+// A tile sorted by splits, bit by bit, in a block's shared memory.
+//
+//     for each bit:
+//         key          into a register
+//         e            the inverted bit, into the same shared memory
+//         f            its exclusive scan by the block (block_scan.cuh)
+//         totalFalses  the sum at the root
+//         t            i - f + totalFalses, in a register
+//         d            b ? t : f, in a register
+//         tile[d]      the key, back into shared memory
+//
+// Shapes: tile ITEMS * blockDim.x keys at tile[bank(i)], payload the same or null. Thread `x` has
+// the keys x * ITEMS and on. With one key a thread the scan goes over the flags themselves; with
+// more, a thread counts its own falses first.
+#pragma once
+
+#include "block_scan.cuh"
+
+// Keys from array[start ..], as far as `count`, to the tile; guards stand behind them. A guard has
+// all bits set, so every split leaves it behind.
+template <u32 ITEMS_>
+__device__ inline void load_tile(const Key* array, u32 count, Key* tile) {
+#pragma unroll
+    for (u32 j = 0; j < ITEMS_; j++) {
+        u32 i = j * blockDim.x + threadIdx.x;
+        tile[bank<Key>(i)] = i < count ? array[i] : ~Key(0);
+    }
+}
+
+// Sorts the tile, and its payload with it, by the bits from `bit` to `end`, stably. Barriers before
+// and after.
+template <u32 ITEMS_>
+__device__ inline void split_tile(Key* tile, u32* payload, u32 bit, u32 end) {
+    u32* tree = reinterpret_cast<u32*>(tile);
+    u32 first = threadIdx.x * ITEMS_;
+    Key key[ITEMS_];
+    u32 carried[ITEMS_];
+
+    __syncthreads();
+    for (; bit < end; bit++) {
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++) key[j] = tile[bank<Key>(first + j)];
+        if (payload)
+#pragma unroll
+            for (u32 j = 0; j < ITEMS_; j++) carried[j] = payload[bank<u32>(first + j)];
+        __syncthreads();
+
+        u32 falses = 0;
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++) falses += digit_of(key[j], bit, 1) ^ 1;
+        tree[bank<u32>(threadIdx.x)] = falses;
+        u32 total_falses = block_scan(tree, blockDim.x);
+        u32 f = tree[bank<u32>(threadIdx.x)];
+        __syncthreads();
+
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++) {
+            u32 b = digit_of(key[j], bit, 1);
+            u32 t = first + j - f + total_falses;
+            u32 d = b ? t : f;
+            tile[bank<Key>(d)] = key[j];
+            if (payload) payload[bank<u32>(d)] = carried[j];
+            f += b ^ 1;
+        }
+        __syncthreads();
+    }
+}
