@@ -5,6 +5,7 @@ mod counts;
 mod figures;
 mod files;
 mod fuzz;
+mod kernels;
 mod process;
 mod readme;
 mod record;
@@ -51,6 +52,15 @@ enum Chore {
         /// Only tests whose name contains one of these.
         filters: Vec<String>,
     },
+    /// Compiles the CUDA kernels into crates/cuda/images/, with a compiler from PyPI.
+    Kernels {
+        /// Changes nothing; fails if an image is not what its sources compile to.
+        #[arg(long)]
+        check: bool,
+        /// Installs nothing; fails if the compiler is missing.
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Draws charts of benchmark records in docs/charts/.
     Charts {
         /// Records in results/; the README's unless given.
@@ -78,6 +88,7 @@ fn main() -> ExitCode {
             no_install,
             filters,
         } => sanitize::run(!no_install, &filters),
+        Chore::Kernels { check, no_install } => kernels::run(check, !no_install),
         Chore::Charts { records } => charts::run(&records),
         Chore::Figures => figures::write(),
         Chore::Files { record, folder } => files::run(&record, &folder),

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::counts::Counts;
 use crate::process::{cargo, run as run_command, watch};
 use crate::tools::{CHROMIUM, CLIPPY, RUSTFMT, Tool};
-use crate::{figures, readme, repository};
+use crate::{figures, kernels, readme, repository};
 
 /// Whether programs may be installed, and the tests' counts so far.
 struct State {
@@ -50,6 +50,11 @@ const STEPS: &[Step] = &[
         name: "tests",
         what: "unit, integration and documentation tests",
         run: tests,
+    },
+    Step {
+        name: "kernels",
+        what: "the CUDA kernels compile, and to what their images hold",
+        run: |state| kernels::step(state.install),
     },
     Step {
         name: "figures",

@@ -1,0 +1,162 @@
+//! The compiled kernels, embedded.
+//!
+//! For each family of kernels and each key width there is one image: a fatbin with machine code for
+//! every architecture since Turing and PTX for those to come, made by toolkit 13 and therefore only
+//! for drivers that serve CUDA 13. `cargo xtask kernels` makes them.
+
+use std::fmt;
+
+use crate::driver::CudaVersion;
+use crate::error::{Error, Result};
+
+/// The version of CUDA whose drivers load the fatbins.
+const FATBIN_NEEDS: CudaVersion = CudaVersion(13000);
+
+/// Bytes that begin at a multiple of 16, as the driver may read them in words.
+#[repr(C, align(16))]
+struct Aligned<Bytes: ?Sized>(Bytes);
+
+macro_rules! embedded {
+    ($name:literal) => {{
+        static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!("../images/", $name)));
+        &IMAGE.0
+    }};
+}
+
+/// A family of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The algorithms of the teaching texts, and the codec.
+    Classic,
+}
+
+/// Which image: a family of kernels and a key width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Image {
+    kind: Kind,
+    key_bits: u32,
+}
+
+impl Image {
+    /// Every image that there is.
+    pub const ALL: [Image; 2] = [
+        Image {
+            kind: Kind::Classic,
+            key_bits: 32,
+        },
+        Image {
+            kind: Kind::Classic,
+            key_bits: 64,
+        },
+    ];
+
+    /// The image of a family for keys of so many bits, if there is one.
+    pub fn of(kind: Kind, key_bits: u32) -> Option<Self> {
+        let image = Image { kind, key_bits };
+        Self::ALL.contains(&image).then_some(image)
+    }
+
+    /// The family.
+    pub fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// The key width.
+    pub fn key_bits(self) -> u32 {
+        self.key_bits
+    }
+
+    /// What a driver that serves this version of CUDA is to load.
+    ///
+    /// # Errors
+    /// [`Error::DriverTooOld`] if no image fits.
+    pub(crate) fn for_driver(self, cuda: CudaVersion) -> Result<&'static [u8]> {
+        if cuda < FATBIN_NEEDS {
+            return Err(Error::DriverTooOld {
+                has: cuda,
+                needs: FATBIN_NEEDS,
+                what: format!("the image {self}"),
+            });
+        }
+        Ok(self.fatbin())
+    }
+
+    /// The fatbin.
+    fn fatbin(self) -> &'static [u8] {
+        match (self.kind, self.key_bits) {
+            (Kind::Classic, 32) => embedded!("classic_32.fatbin"),
+            (Kind::Classic, _) => embedded!("classic_64.fatbin"),
+        }
+    }
+}
+
+impl fmt::Display for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Classic => "classic",
+        };
+        write!(f, "{kind}_{}", self.key_bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::hash;
+
+    const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+    #[test]
+    fn every_image_is_a_fatbin_and_together_they_are_small() {
+        let mut bytes = 0;
+        for image in Image::ALL {
+            let fatbin = image.for_driver(CudaVersion(13000)).unwrap();
+            assert!(fatbin.starts_with(&[0x50, 0xED, 0x55, 0xBA]), "{image}");
+            assert_eq!(fatbin.as_ptr() as usize % 16, 0, "{image}");
+            bytes += fatbin.len();
+            assert_eq!(Image::of(image.kind(), image.key_bits()), Some(image));
+        }
+        assert!(bytes < 8 << 20, "{bytes} bytes");
+        assert_eq!(Image::of(Kind::Classic, 16), None);
+    }
+
+    #[test]
+    fn an_old_driver_is_told_what_it_would_take() {
+        let old = Image::ALL[0].for_driver(CudaVersion(12040)).unwrap_err();
+        assert!(old.is_absence());
+        assert_eq!(
+            old.to_string(),
+            "the NVIDIA driver serves CUDA 12.4, and the image classic_32 needs 13.0; install a \
+             newer driver"
+        );
+    }
+
+    #[test]
+    fn the_manifest_names_these_kernels_and_images() {
+        let text = std::fs::read_to_string(Path::new(ROOT).join("images/manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let kernels = hash::sources_hash(Path::new(ROOT), &["kernels"]).unwrap();
+        assert_eq!(
+            manifest["kernels"],
+            kernels.as_str(),
+            "the kernels have changed; run `cargo xtask kernels`"
+        );
+        let images = manifest["images"].as_object().unwrap();
+        assert_eq!(images.len(), Image::ALL.len());
+        for image in Image::ALL {
+            let fatbin = image.fatbin();
+            let entry = &images[&format!("{image}.fatbin")];
+            assert_eq!(entry["bytes"], fatbin.len(), "{image}");
+            assert_eq!(entry["sha256"], hash::bytes_hash(fatbin), "{image}");
+        }
+    }
+
+    #[test]
+    fn the_crate_knows_its_sources() {
+        let now = hash::sources_hash(Path::new(ROOT), &hash::FOLDERS).unwrap();
+        assert_eq!(crate::SOURCES, now);
+    }
+}

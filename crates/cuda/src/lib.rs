@@ -1,0 +1,40 @@
+//! The CUDA engine of [Sweepsort](https://docs.rs/sweepsort): kernels for NVIDIA GPUs.
+//!
+//! The kernels are CUDA C++ in `kernels/`. They come compiled, in `images/`, so that neither
+//! building nor running needs NVIDIA's toolkit: only the driver, which is looked for when a device
+//! is opened. Where there is none, that is an error with its reason, and nothing else happens.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `driver` | whether the driver is there, and which version of CUDA it serves |
+//! | `device` | a device, its facts and its modules |
+//! | `stream` | streams, events, a fork into two more streams and the join |
+//! | `memory` | buffers on the device, slices of them, pointers into them |
+//! | `canary` | guards around every buffer, for tests |
+//! | `image` | the compiled kernels |
+//! | `launch` | modules, kernels, their arguments and launches |
+//! | `hash` | the hash of sources and images, shared with the build script and `cargo xtask` |
+
+mod canary;
+mod device;
+mod driver;
+mod error;
+#[cfg(test)]
+mod hash;
+mod image;
+mod launch;
+mod memory;
+mod stream;
+
+pub use cudarc;
+
+pub use device::{Device, Facts, Memory};
+pub use driver::CudaVersion;
+pub use error::{Error, Result};
+pub use image::{Image, Kind};
+pub use launch::{Argument, Extent, Grid, Kernel, Module};
+pub use memory::{Buffer, Layout, Pointer, Slice, SliceMut, Span};
+pub use stream::{Event, Fork, Sides, Stream};
+
+/// The SHA-256 of the kernels' sources and images that this crate was built from.
+pub const SOURCES: &str = env!("SWEEPSORT_CUDA_SOURCES");
