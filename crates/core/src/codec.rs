@@ -112,7 +112,30 @@ pub struct Coder<W> {
     ties: bool,
 }
 
+/// The numbers of a [`Coder`], for kernels that code as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constants<W> {
+    /// Every word is exclusive-ored with it.
+    pub xor: W,
+    /// And with these of its bits, where its sign bit is set.
+    pub float_mask: W,
+    /// Then this is subtracted.
+    pub rotate: W,
+    /// The bits of +∞, above which a magnitude is a NaN.
+    pub infinity: W,
+}
+
 impl<W: Word> Coder<W> {
+    /// Its numbers.
+    pub fn constants(&self) -> Constants<W> {
+        Constants {
+            xor: self.xor,
+            float_mask: self.float_mask,
+            rotate: self.rotate,
+            infinity: self.infinity,
+        }
+    }
+
     /// Whether a word is its own code.
     pub fn is_identity(&self) -> bool {
         self.xor == W::ZERO && self.float_mask == W::ZERO && self.rotate == W::ZERO && !self.ties

@@ -17,7 +17,7 @@ pub mod plan;
 pub mod report;
 pub mod word;
 
-pub use codec::{Codec, Coder};
+pub use codec::{Codec, Coder, Constants};
 pub use digit::Digit;
 pub use engine::{Engine, IndexMut, Spec, Task, ValuesMut};
 pub use error::{DataState, Error, Result};

@@ -1,0 +1,118 @@
+//! The proof of the GPU engines: what must run on a GPU, and the record of the last whole run.
+//!
+//! Machines that test every change have no GPU. So the whole suite is run on one by hand, with a
+//! prebuilt program that needs no cargo, and `verified.json` keeps what ran: the hash of the kernels'
+//! sources and images, the device, the driver, the day, and every case by name. The ordinary tests
+//! fail where that hash is not the present one, or a case is missing; so kernels that never ran on a
+//! GPU cannot land unnoticed.
+//!
+//! | cases | what they prove |
+//! |---|---|
+//! | `golden/…` | the worked examples of the teaching texts, array by array, from the device |
+//! | `suite/…` | the testkit's table, with guards around every buffer |
+//! | `blocks/…` | digits and blocks of every kind that an algorithm takes |
+//! | `large/…` | 2^24 to 2^28 keys: order, a fingerprint of the multiset, stability by positions |
+
+mod golden;
+mod large;
+mod record;
+
+use sweepsort_cuda::CudaEngine;
+use sweepsort_cuda::classic::Algorithm;
+use sweepsort_testkit::suite::{self, Scope};
+
+pub use record::{EngineRecord, Passed, Verified};
+
+/// Something that must hold on a GPU.
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    run: Box<dyn Fn() -> Result<usize, String>>,
+}
+
+impl Case {
+    fn new(name: String, run: impl Fn() -> Result<usize, String> + 'static) -> Case {
+        Case {
+            name,
+            run: Box::new(run),
+        }
+    }
+
+    /// Runs it. Returns how many things were compared.
+    ///
+    /// # Errors
+    /// What did not hold.
+    pub fn run(&self) -> Result<usize, String> {
+        (self.run)()
+    }
+}
+
+/// Every case of the CUDA engine, those that fail soonest first.
+pub fn cuda_cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = golden::CASES
+        .iter()
+        .map(|golden| Case::new(format!("golden/{}", golden.name), || golden.run()))
+        .collect();
+    for &algorithm in Algorithm::ALL {
+        let name = algorithm.name();
+        cases.push(Case::new(format!("suite/{name}"), move || {
+            let scope = Scope {
+                largest_power: 20,
+                one_in: 6,
+                tiles: &[1024, 4096, 8192],
+            };
+            run_suite(algorithm, None, None, scope)
+        }));
+        cases.push(Case::new(format!("blocks/{name}"), move || blocks(algorithm)));
+        for power in [24, 28] {
+            cases.push(Case::new(format!("large/{name}/u32/2^{power}"), move || {
+                large::run::<u32>(algorithm, 1 << power)
+            }));
+        }
+        cases.push(Case::new(format!("large/{name}/u64/2^26"), move || {
+            large::run::<u64>(algorithm, 1 << 26)
+        }));
+    }
+    cases
+}
+
+/// An engine whose buffers have guards.
+fn guarded() -> Result<CudaEngine, String> {
+    let device = sweepsort_cuda::Device::open_guarded(0).map_err(|error| error.to_string())?;
+    CudaEngine::on(device).map_err(|error| error.to_string())
+}
+
+fn run_suite(
+    algorithm: Algorithm,
+    radix_bits: Option<u32>,
+    block: Option<usize>,
+    scope: Scope,
+) -> Result<usize, String> {
+    let mut engine = guarded()?;
+    (engine.radix_bits, engine.block) = (radix_bits, block);
+    let outcome = suite::run(&engine, algorithm.name(), scope)?;
+    let written = engine.device().check_canaries();
+    written.map_err(|error| error.to_string())?;
+    Ok(outcome.passed)
+}
+
+/// Every digit that an algorithm takes, with small and large blocks.
+fn blocks(algorithm: Algorithm) -> Result<usize, String> {
+    let radix_bits: &[u32] = match algorithm {
+        Algorithm::Split | Algorithm::TileMerge => &[1],
+        Algorithm::FourWay => &[1, 2],
+        Algorithm::BlockHistogram | Algorithm::Coalesced => &[1, 2, 4, 8],
+    };
+    let mut passed = 0;
+    for &radix_bits in radix_bits {
+        for block in [1, 4, 32, 64, 256, 1024, 2048, 8192] {
+            passed += run_suite(algorithm, Some(radix_bits), Some(block), Scope {
+                one_in: 400,
+                largest_power: 14,
+                ..Scope::SMALL
+            })
+            .map_err(|what| format!("{radix_bits} bits, blocks of {block}: {what}"))?;
+        }
+    }
+    Ok(passed)
+}
