@@ -24,7 +24,14 @@ struct Ranked {
 };
 
 // Of two compared, the smaller to the left.
+template <bool POSITIONS>
 __device__ inline void compare_exchange(Ranked& low, Ranked& high, Key mask) {
+    if (!POSITIONS) {
+        Key smaller = min(low.key, high.key);
+        high.key = max(low.key, high.key);
+        low.key = smaller;
+        return;
+    }
     Key x = low.key & mask, y = high.key & mask;
     if (x > y || (x == y && low.position > high.position)) {
         Ranked other = low;
@@ -34,13 +41,13 @@ __device__ inline void compare_exchange(Ranked& low, Ranked& high, Key mask) {
 }
 
 // COUNT steps on 2^COUNT elements in registers, which stand at the distance of the last step.
-template <u32 COUNT>
+template <u32 COUNT, bool POSITIONS>
 __device__ inline void bitonic_steps(Ranked (&element)[1 << COUNT], Key mask) {
 #pragma unroll
     for (u32 distance = 1 << (COUNT - 1); distance >= 1; distance /= 2)
 #pragma unroll
         for (u32 i = 0; i < 1 << COUNT; i++)
-            if (!(i & distance)) compare_exchange(element[i], element[i + distance], mask);
+            if (!(i & distance)) compare_exchange<POSITIONS>(element[i], element[i + distance], mask);
 }
 
 // The first of the elements that group `group` compares in COUNT steps, the last at distance `last`;
@@ -63,7 +70,8 @@ struct Pair {
 };
 
 // Where the guards of a pair stand between two steps: in the stretch that begins at `mixed` the
-// first ones, and all that is behind that stretch.
+// first ones, and all that is behind that stretch. A WHOLE pair has none.
+template <bool WHOLE>
 struct Layout {
     u32 len, mixed, guards;
 
@@ -76,25 +84,26 @@ struct Layout {
     }
 
     __device__ bool is_guard(u32 v) const {
-        return v >= mixed && (v - mixed < guards || v - guards >= len);
+        return !WHOLE && v >= mixed && (v - mixed < guards || v - guards >= len);
     }
 
     // Where what stands at place v lies in the array.
-    __device__ u32 in_memory(u32 v) const { return v < mixed ? v : v - guards; }
+    __device__ u32 in_memory(u32 v) const { return WHOLE || v < mixed ? v : v - guards; }
 };
 
-// What stands at place v of a pair. In the first step of a merge the second run is read backward.
-template <bool POSITIONS>
-__device__ inline Ranked read(const Key* keys, const u32* positions, Pair pair, Layout layout, u32 v,
+// What stands at place v of a pair. Where the second run is still to be turned round, it is read
+// backward from its end on.
+template <bool POSITIONS, bool WHOLE>
+__device__ inline Ranked read(const Key* keys, const u32* positions, Pair pair, Layout<WHOLE> layout, u32 v,
                               u32 turned_from) {
-    if (layout.is_guard(v)) return {~Key(0), ~0u};
+    if (layout.is_guard(v)) return {~Key(0), POSITIONS ? ~0u : 0};
     u32 i = layout.in_memory(v);
     if (i >= turned_from) i = turned_from + pair.len - 1 - i;
     return {keys[pair.start + i], POSITIONS ? positions[pair.start + i] : 0};
 }
 
-template <bool POSITIONS>
-__device__ inline void write(Ranked element, Key* keys, u32* positions, Pair pair, Layout layout, u32 v) {
+template <bool POSITIONS, bool WHOLE>
+__device__ inline void write(Ranked element, Key* keys, u32* positions, Pair pair, Layout<WHOLE> layout, u32 v) {
     if (layout.is_guard(v)) return;
     u32 i = pair.start + layout.in_memory(v);
     keys[i] = element.key;

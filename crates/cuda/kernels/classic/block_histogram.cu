@@ -16,24 +16,17 @@
 //
 // Shapes, with p = ceil(n / tile) blocks of `tile` keys: H, G, L are p rows of 2^R; CT and scan 2^R
 // rows of p; the rest n. tile is the text's block; one thread has one key of it, or up to ITEMS.
+#include "histogram.cuh"
 #include "split_tile.cuh"
 
 // H. The histogram is built in shared memory, zeroed first, with atomics, and copied out whole.
-// Grid: p. Shared: 4 * 2^R bytes. blockDim: any.
+// Grid: p. blockDim: any. Shared: none but its own.
 extern "C" __global__ void __launch_bounds__(1024)
     block_histogram_count(const Key* __restrict__ keys, u32 n, u32 tile, u32 shift, u32 bits,
                           u32* __restrict__ h) {
-    u32* histogram = reinterpret_cast<u32*>(shared_memory);
-    u32 radix = 1u << bits;
-    u32 start = blockIdx.x * tile, count = min(tile, n - start);
-
-    for (u32 k = threadIdx.x; k < radix; k += blockDim.x) histogram[k] = 0;
-    __syncthreads();
-#pragma unroll 8
-    for (u32 i = threadIdx.x; i < count; i += blockDim.x)
-        atomicAdd(&histogram[digit_of(keys[start + i], shift, bits)], 1);
-    __syncthreads();
-    for (u32 k = threadIdx.x; k < radix; k += blockDim.x) h[u64(blockIdx.x) * radix + k] = histogram[k];
+    u32 start = blockIdx.x * tile;
+    u32* row = h + (u64(blockIdx.x) << bits);
+    tile_histogram(keys + start, min(tile, n - start), shift, bits, [=](u32 k, u32 count) { row[k] = count; });
 }
 
 // L: each row of H scanned; l may be h. A block scans as many rows at a time as it has threads for.

@@ -14,41 +14,56 @@
 
 #include "shared.cuh"
 
-// Before a level that reads what `nodes` threads at most have written, or will write.
-__device__ inline void level_barrier(u32 nodes) {
-    if (nodes > WARP)
-        __syncthreads();
-    else
-        __syncwarp();
-}
-
-// Partial results climb to the root of each tree. Starts with a barrier; what it leaves is known to
-// the first warp.
+// The additions of one level of the up-sweep, `nodes` of them.
 template <class T, class Op>
-__device__ inline void up_sweep(T* tree, u32 size, u32 segment, Op op) {
-    __syncthreads();
-    u32 nodes = size / 2;
-    for (u32 half = 1; half < segment; half *= 2, nodes /= 2) {
-        for (u32 node = threadIdx.x; node < nodes; node += blockDim.x) {
-            u32 right = (node + 1) * 2 * half - 1;
-            T* parent = &tree[bank<T>(right)];
-            *parent = op(tree[bank<T>(right - half)], *parent);
-        }
-        level_barrier(nodes);
+__device__ inline void up_level(T* tree, u32 half, u32 nodes, Op op) {
+    for (u32 node = threadIdx.x; node < nodes; node += blockDim.x) {
+        u32 right = (node + 1) * 2 * half - 1;
+        T* parent = &tree[bank<T>(right)];
+        *parent = op(tree[bank<T>(right - half)], *parent);
     }
 }
 
-// From zeros at the roots down to the scan. Ends with a barrier.
-__device__ inline void down_sweep(u32* tree, u32 size, u32 segment) {
-    u32 nodes = size / segment;
-    for (u32 half = segment / 2; half >= 1; half /= 2, nodes *= 2) {
-        level_barrier(nodes);
-        for (u32 node = threadIdx.x; node < nodes; node += blockDim.x) {
-            u32 right = (node + 1) * 2 * half - 1, left = right - half;
-            u32 own = tree[bank<u32>(right)], left_child = tree[bank<u32>(left)];
-            tree[bank<u32>(left)] = own;
-            tree[bank<u32>(right)] = own + left_child;
+// Partial results climb to the root of each tree. Begins with a barrier; ends without one: what
+// it leaves is known to the first warp.
+template <class T, class Op>
+__device__ inline void up_sweep(T* tree, u32 size, u32 segment, Op op) {
+    __syncthreads();
+    u32 half = 1, nodes = size / 2;
+    for (; half < segment && nodes > WARP; half *= 2, nodes /= 2) {
+        up_level(tree, half, nodes, op);
+        __syncthreads();
+    }
+    if (threadIdx.x < WARP)
+        for (; half < segment; half *= 2, nodes /= 2) {
+            up_level(tree, half, nodes, op);
+            __syncwarp();
         }
+}
+
+// The additions of one level of the down-sweep, `nodes` of them.
+__device__ inline void down_level(u32* tree, u32 half, u32 nodes) {
+    for (u32 node = threadIdx.x; node < nodes; node += blockDim.x) {
+        u32 right = (node + 1) * 2 * half - 1, left = right - half;
+        u32 own = tree[bank<u32>(right)], left_child = tree[bank<u32>(left)];
+        tree[bank<u32>(left)] = own;
+        tree[bank<u32>(right)] = own + left_child;
+    }
+}
+
+// From zeros at the roots, which the threads of the same numbers laid there, down to the scan. Ends
+// with a barrier.
+__device__ inline void down_sweep(u32* tree, u32 size, u32 segment) {
+    u32 half = segment / 2, nodes = size / segment;
+    for (; half >= 1 && nodes <= WARP; half /= 2, nodes *= 2) {
+        if (threadIdx.x < WARP) {
+            __syncwarp();
+            down_level(tree, half, nodes);
+        }
+    }
+    for (; half >= 1; half /= 2, nodes *= 2) {
+        __syncthreads();
+        down_level(tree, half, nodes);
     }
     __syncthreads();
 }

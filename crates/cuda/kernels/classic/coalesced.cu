@@ -13,23 +13,17 @@
 // Shapes, with p = ceil(n / tile) blocks of `tile` keys: sizes and offsets 2^R rows of p; the rest
 // n. digit and before are not kept in memory: the first kernel counts, the second ranks.
 #include "block_scan.cuh"
+#include "histogram.cuh"
 
 // sizes: a histogram in shared memory, written as a column.
-// Grid: p. Shared: 4 * 2^R bytes. blockDim: any.
+// Grid: p. blockDim: any. Shared: none but its own.
 extern "C" __global__ void __launch_bounds__(1024)
     coalesced_sizes(const Key* __restrict__ keys, u32 n, u32 tile, u32 shift, u32 bits,
                     u32* __restrict__ sizes) {
-    u32* size = reinterpret_cast<u32*>(shared_memory);
-    u32 radix = 1u << bits;
-    u32 start = blockIdx.x * tile, count = min(tile, n - start);
-
-    for (u32 k = threadIdx.x; k < radix; k += blockDim.x) size[k] = 0;
-    __syncthreads();
-#pragma unroll 8
-    for (u32 i = threadIdx.x; i < count; i += blockDim.x)
-        atomicAdd(&size[digit_of(keys[start + i], shift, bits)], 1);
-    __syncthreads();
-    for (u32 k = threadIdx.x; k < radix; k += blockDim.x) sizes[u64(k) * gridDim.x + blockIdx.x] = size[k];
+    u32 start = blockIdx.x * tile, p = gridDim.x;
+    u32* column = sizes + blockIdx.x;
+    tile_histogram(keys + start, min(tile, n - start), shift, bits,
+                   [=](u32 k, u32 count) { column[u64(k) * p] = count; });
 }
 
 // Payloads may be null, and so may the arrays to be shown: digit, before, d.
@@ -55,39 +49,52 @@ struct Ranks {
         return (threadIdx.x / WARP * ITEMS_ + j) * WARP + threadIdx.x % WARP;
     }
 
-    // Which threads of the warp have this digit, of those that have a key.
-    __device__ static u32 peers(u32 digit, u32 bits, bool has_key) {
-        u32 same = __ballot_sync(~0u, has_key);
+    // Which threads of the warp have this digit: those that agree in every bit.
+    __device__ static u32 peers(u32 digit, u32 bits) {
+        u32 same = ~0u;
+#pragma unroll
         for (u32 bit = 0; bit < bits; bit++) {
-            bool set = digit >> bit & 1;
+            bool set = digit & (1u << bit);
             u32 ones = __ballot_sync(~0u, set);
             same &= set ? ones : ~ones;
         }
         return same;
     }
 
-    // counts: a row of 2^R for each warp, in shared memory. First each warp ranks its own keys row by
-    // row; then, digit by digit, the warps before it are added. size: gets the block's buckets.
-    __device__ void find(const Bucketing& a, u32 start, u32 count, u32* counts, u32* size) {
-        u32 radix = 1u << a.bits, warps = blockDim.x / WARP;
-        u32* own = counts + threadIdx.x / WARP * radix;
+    // Each warp ranks its own keys, row by row. own: counts its digits. BITS is R, or 0 for any R.
+    template <u32 BITS>
+    __device__ void rank_rows(u32 shift, u32 bits, u32* own) {
         u32 lanes_before = (1u << threadIdx.x % WARP) - 1;
-
-#pragma unroll
-        for (u32 j = 0; j < ITEMS_; j++) key[j] = index(j) < count ? a.keys[start + index(j)] : Key(0);
-        for (u32 i = threadIdx.x; i < warps * radix; i += blockDim.x) counts[i] = 0;
-        __syncthreads();
-
 #pragma unroll
         for (u32 j = 0; j < ITEMS_; j++) {
-            bool has_key = index(j) < count;
-            u32 k = digit_of(key[j], a.shift, a.bits), same = peers(k, a.bits, has_key);
+            u32 k = digit_of(key[j], shift, BITS ? BITS : bits), same = peers(k, BITS ? BITS : bits);
             u32 peers_before = __popc(same & lanes_before);
             rank[j] = own[k] + peers_before;
             __syncwarp();
-            if (has_key && peers_before == 0) own[k] += __popc(same);
+            if (peers_before == 0) own[k] += __popc(same);
             __syncwarp();
         }
+    }
+
+    // counts: a row of 2^R for each warp, in shared memory. First each warp ranks its own keys; then,
+    // digit by digit, the warps before it are added. begin: gets where the block's buckets begin.
+    // Behind the last key of a short tile stand guards of the last digit: they come after all that
+    // count.
+    __device__ void find(const Bucketing& a, u32 start, u32 count, u32* counts, u32* begin) {
+        u32 radix = 1u << a.bits, warps = blockDim.x / WARP;
+        u32* own = counts + threadIdx.x / WARP * radix;
+
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++) key[j] = index(j) < count ? a.keys[start + index(j)] : ~Key(0);
+        for (u32 i = threadIdx.x; i < warps * radix; i += blockDim.x) counts[i] = 0;
+        __syncthreads();
+
+        if (a.bits == 4)
+            rank_rows<4>(a.shift, 4, own);
+        else if (a.bits == 8)
+            rank_rows<8>(a.shift, 8, own);
+        else
+            rank_rows<0>(a.shift, a.bits, own);
         __syncthreads();
 
         for (u32 k = threadIdx.x; k < radix; k += blockDim.x) {
@@ -97,9 +104,9 @@ struct Ranks {
                 counts[warp * radix + k] = sum;
                 sum += of_warp;
             }
-            size[bank<u32>(k)] = sum;
+            begin[bank<u32>(k)] = sum;
         }
-        __syncthreads();
+        block_scan(begin, radix);
 #pragma unroll
         for (u32 j = 0; j < ITEMS_; j++) rank[j] += own[digit_of(key[j], a.shift, a.bits)];
     }
@@ -131,21 +138,28 @@ __device__ inline void scatter_buckets(const Bucketing& a) {
     keys.find(a, start, count, counts, begin);
     keys.show(a, start, count);
 
-    // Where each bucket begins in shared memory, and how far from there it goes.
-    block_scan(begin, radix);
+    // How far each bucket goes from where it begins in shared memory.
     for (u32 k = threadIdx.x; k < radix; k += blockDim.x)
         base[k] = a.offsets[u64(k) * gridDim.x + blockIdx.x] - begin[bank<u32>(k)];
 
     // Local buckets.
 #pragma unroll
     for (u32 j = 0; j < ITEMS_; j++) {
-        u32 i = keys.index(j);
-        if (i < count) {
-            u32 place = begin[bank<u32>(digit_of(keys.key[j], a.shift, a.bits))] + keys.rank[j];
-            bucket[place] = keys.key[j];
-            if (payload) payload[place] = a.payload[start + i];
-            keys.rank[j] = place;
+        u32 i = keys.index(j), k = digit_of(keys.key[j], a.shift, a.bits);
+        keys.rank[j] += begin[bank<u32>(k)];
+        if (i < count) bucket[keys.rank[j]] = keys.key[j];
+        if (i < count && a.d) {
+            u32 local = keys.rank[j] - begin[bank<u32>(k)];
+            a.d[start + i] = a.offsets[u64(k) * gridDim.x + blockIdx.x] + local;
         }
+    }
+    if (payload) {
+        u32 carried[ITEMS_];
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++) carried[j] = keys.index(j) < count ? a.payload[start + keys.index(j)] : 0;
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++)
+            if (keys.index(j) < count) payload[keys.rank[j]] = carried[j];
     }
     __syncthreads();
 
@@ -159,12 +173,6 @@ __device__ inline void scatter_buckets(const Bucketing& a) {
             a.out[d] = key;
             if (payload) a.payload_out[d] = payload[i];
         }
-    }
-
-    if (!a.d) return;
-    for (u32 j = 0; j < ITEMS_; j++) {
-        u32 i = keys.index(j);
-        if (i < count) a.d[start + i] = base[digit_of(keys.key[j], a.shift, a.bits)] + keys.rank[j];
     }
 }
 
@@ -194,7 +202,6 @@ __device__ inline void scatter_straight(const Bucketing& a) {
     Ranks<ITEMS_> keys;
     keys.find(a, start, count, counts, base);
     keys.show(a, start, count);
-    __syncthreads();
 
     // Where each bucket goes.
     for (u32 k = threadIdx.x; k < radix; k += blockDim.x)

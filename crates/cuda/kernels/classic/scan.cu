@@ -12,7 +12,7 @@
 // the tree. The sweeps go over the threads' sums.
 #include "block_scan.cuh"
 
-constexpr u32 SCAN_ITEMS = 8;
+constexpr u32 SCAN_ITEMS = 16;
 
 // Each block's exclusive scan; out may be in. z may be null where one block is enough.
 // Grid: (ceil(n / B), arrays). Shared: S(u32, B) + S(u32, blockDim.x).
@@ -25,7 +25,10 @@ extern "C" __global__ void __launch_bounds__(1024)
     in += u64(blockIdx.y) * stride;
     out += u64(blockIdx.y) * stride;
 
-    // Load the block's part, neighbouring threads neighbouring numbers.
+    // Where this thread's numbers lie in shared memory while neighbouring threads have neighbours.
+    u32 lane = bank<u32>(threadIdx.x), row = bank<u32>(blockDim.x);
+
+    // Load the block's part.
     u32 value[SCAN_ITEMS];
 #pragma unroll
     for (u32 j = 0; j < SCAN_ITEMS; j++) {
@@ -33,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         value[j] = i < n ? in[i] : 0;
     }
 #pragma unroll
-    for (u32 j = 0; j < SCAN_ITEMS; j++) part[bank<u32>(j * blockDim.x + threadIdx.x)] = value[j];
+    for (u32 j = 0; j < SCAN_ITEMS; j++) part[lane + j * row] = value[j];
     __syncthreads();
 
     // Each thread's sum, and the scan of these.
@@ -54,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 #pragma unroll
     for (u32 j = 0; j < SCAN_ITEMS; j++) {
         u32 i = start + j * blockDim.x + threadIdx.x;
-        if (i < n) out[i] = part[bank<u32>(j * blockDim.x + threadIdx.x)];
+        if (i < n) out[i] = part[lane + j * row];
     }
     if (z && threadIdx.x == 0) z[u64(blockIdx.y) * z_stride + blockIdx.x] = total;
 }
@@ -66,15 +69,20 @@ extern "C" __global__ void __launch_bounds__(1024) add_sums(u32* array, u32 n, u
     u32 start = blockIdx.x * SCAN_ITEMS * blockDim.x;
     array += u64(blockIdx.y) * stride;
 
-    u32 value[SCAN_ITEMS];
+    // A few numbers at a time: more are in the way of more threads.
+    constexpr u32 BATCH = 4;
+#pragma unroll 1
+    for (u32 first = start + threadIdx.x; first < start + SCAN_ITEMS * blockDim.x; first += BATCH * blockDim.x) {
+        u32 value[BATCH];
 #pragma unroll
-    for (u32 j = 0; j < SCAN_ITEMS; j++) {
-        u32 i = start + j * blockDim.x + threadIdx.x;
-        value[j] = i < n ? array[i] : 0;
-    }
+        for (u32 j = 0; j < BATCH; j++) {
+            u32 i = first + j * blockDim.x;
+            value[j] = i < n ? array[i] : 0;
+        }
 #pragma unroll
-    for (u32 j = 0; j < SCAN_ITEMS; j++) {
-        u32 i = start + j * blockDim.x + threadIdx.x;
-        if (i < n) array[i] = value[j] + before;
+        for (u32 j = 0; j < BATCH; j++) {
+            u32 i = first + j * blockDim.x;
+            if (i < n) array[i] = value[j] + before;
+        }
     }
 }

@@ -29,7 +29,7 @@ __device__ inline void load_tile(const Key* array, u32 count, Key* tile) {
 
 // Sorts the tile, and its payload with it, by the bits from `bit` to `end`, stably. Barriers before
 // and after.
-template <u32 ITEMS_>
+template <u32 ITEMS_, bool PAYLOAD>
 __device__ inline void split_tile(Key* tile, u32* payload, u32 bit, u32 end) {
     u32* tree = reinterpret_cast<u32*>(tile);
     u32 first = threadIdx.x * ITEMS_;
@@ -38,30 +38,39 @@ __device__ inline void split_tile(Key* tile, u32* payload, u32 bit, u32 end) {
 
     __syncthreads();
     for (; bit < end; bit++) {
-#pragma unroll
-        for (u32 j = 0; j < ITEMS_; j++) key[j] = tile[bank<Key>(first + j)];
-        if (payload)
-#pragma unroll
-            for (u32 j = 0; j < ITEMS_; j++) carried[j] = payload[bank<u32>(first + j)];
-        __syncthreads();
-
-        u32 falses = 0;
-#pragma unroll
-        for (u32 j = 0; j < ITEMS_; j++) falses += digit_of(key[j], bit, 1) ^ 1;
-        tree[bank<u32>(threadIdx.x)] = falses;
-        u32 total_falses = block_scan(tree, blockDim.x);
-        u32 f = tree[bank<u32>(threadIdx.x)];
-        __syncthreads();
-
+        Key mask = Key(1) << bit;
 #pragma unroll
         for (u32 j = 0; j < ITEMS_; j++) {
-            u32 b = digit_of(key[j], bit, 1);
-            u32 t = first + j - f + total_falses;
-            u32 d = b ? t : f;
+            key[j] = tile[bank<Key>(first + j)];
+            if (PAYLOAD) carried[j] = payload[bank<u32>(first + j)];
+        }
+        __syncthreads();
+
+        u32 e = 0;
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++)
+            if (!(key[j] & mask)) e++;
+        tree[bank<u32>(threadIdx.x)] = e;
+        u32 total_falses = block_scan(tree, blockDim.x);
+        u32 f = tree[bank<u32>(threadIdx.x)];
+        u32 t = first - f + total_falses;
+        __syncthreads();
+
+        // One key on, either f or t is one more.
+#pragma unroll
+        for (u32 j = 0; j < ITEMS_; j++) {
+            u32 d = key[j] & mask ? t++ : f++;
             tile[bank<Key>(d)] = key[j];
-            if (payload) payload[bank<u32>(d)] = carried[j];
-            f += b ^ 1;
+            if (PAYLOAD) payload[bank<u32>(d)] = carried[j];
         }
         __syncthreads();
     }
+}
+
+template <u32 ITEMS_>
+__device__ inline void split_tile(Key* tile, u32* payload, u32 bit, u32 end) {
+    if (payload)
+        split_tile<ITEMS_, true>(tile, payload, bit, end);
+    else
+        split_tile<ITEMS_, false>(tile, payload, bit, end);
 }

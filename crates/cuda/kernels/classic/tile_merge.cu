@@ -76,28 +76,58 @@ struct Merge {
     u32 turned;
     Key* __restrict__ out;
     u32* __restrict__ positions_out;
+
+    // From where on a pair is read backward in the first step.
+    __device__ u32 turned_from() const { return distance == run && !turned ? run : ~0u; }
 };
 
-// COUNT steps at once: a thread holds 2^COUNT elements that are compared with none but each other.
+// Places a thread in a step.
+constexpr u32 PLACES = 8;
+
+// COUNT steps at once. A group is 2^COUNT places that are compared with none but each other; a thread
+// has as many as make PLACES. WHOLE: there are no guards in the pairs that they are in.
+template <u32 COUNT, bool POSITIONS, bool WHOLE>
+__device__ inline void merge_groups(const Merge& m) {
+    constexpr u32 GROUPS = PLACES >> COUNT;
+    u32 last = m.distance >> (COUNT - 1), groups_a_pair = m.run >> (COUNT - 1);
+    u32 first = blockIdx.x * GROUPS * blockDim.x + threadIdx.x;
+    u32 turned_from = m.turned_from();
+
+    Ranked element[GROUPS][1 << COUNT];
+#pragma unroll
+    for (u32 j = 0; j < GROUPS; j++) {
+        u32 group = first + j * blockDim.x;
+        u64 start = u64(group & ~(groups_a_pair - 1)) << COUNT;
+        if (!WHOLE && start >= m.n) break;
+        Pair pair = Pair::around(start, m.run, m.n);
+        auto before = Layout<WHOLE>::before_step(pair, m.run, 2 * m.distance);
+        u32 v = first_of_group<COUNT>(group & (groups_a_pair - 1), last);
+#pragma unroll
+        for (u32 k = 0; k < 1 << COUNT; k++)
+            element[j][k] = read<POSITIONS>(m.keys, m.positions, pair, before, v + k * last, turned_from);
+    }
+#pragma unroll
+    for (u32 j = 0; j < GROUPS; j++) {
+        u32 group = first + j * blockDim.x;
+        u64 start = u64(group & ~(groups_a_pair - 1)) << COUNT;
+        if (!WHOLE && start >= m.n) break;
+        Pair pair = Pair::around(start, m.run, m.n);
+        auto after = Layout<WHOLE>::before_step(pair, m.run, last);
+        u32 v = first_of_group<COUNT>(group & (groups_a_pair - 1), last);
+        bitonic_steps<COUNT, POSITIONS>(element[j], m.mask);
+#pragma unroll
+        for (u32 k = 0; k < 1 << COUNT; k++)
+            write<POSITIONS>(element[j][k], m.out, m.positions_out, pair, after, v + k * last);
+    }
+}
+
 template <u32 COUNT, bool POSITIONS>
 __device__ inline void merge_steps(const Merge& m) {
-    u32 group = blockIdx.x * blockDim.x + threadIdx.x, groups = m.run >> (COUNT - 1);
-    u64 start = u64(group & ~(groups - 1)) << COUNT;
-    if (start >= m.n) return;
-    u32 last = m.distance >> (COUNT - 1), v = first_of_group<COUNT>(group & (groups - 1), last);
-    Pair pair = Pair::around(start, m.run, m.n);
-    Layout before = Layout::before_step(pair, m.run, 2 * m.distance);
-    Layout after = Layout::before_step(pair, m.run, last);
-    u32 turned_from = m.turned ? ~0u : m.distance == m.run ? m.run : ~0u;
-
-    Ranked element[1 << COUNT];
-#pragma unroll
-    for (u32 k = 0; k < 1 << COUNT; k++)
-        element[k] = read<POSITIONS>(m.keys, m.positions, pair, before, v + k * last, turned_from);
-    bitonic_steps<COUNT>(element, m.mask);
-#pragma unroll
-    for (u32 k = 0; k < 1 << COUNT; k++)
-        write<POSITIONS>(element[k], m.out, m.positions_out, pair, after, v + k * last);
+    u64 end = (u64(blockIdx.x) + 1) * PLACES * blockDim.x;
+    if (end <= (m.n & ~(2 * m.run - 1)))
+        merge_groups<COUNT, POSITIONS, true>(m);
+    else
+        merge_groups<COUNT, POSITIONS, false>(m);
 }
 
 template <bool POSITIONS>
@@ -114,7 +144,7 @@ __device__ inline void merge_steps(const Merge& m, u32 count) {
 // more than there are). If distance is run, the second runs are read backward; not so if `turned`
 // is 1, when tile_merge_reverse has turned them. mask: the bits that are compared; all of them where
 // the positions are null.
-// Grid: ceil(ceil(n / (2 * run)) * (run / 2^(count-1)) / blockDim.x). Shared: none.
+// Grid: ceil(ceil(n / (2 * run)) * 2 * run / (PLACES * blockDim.x)). Shared: none.
 extern "C" __global__ void __launch_bounds__(1024) tile_merge_steps(const Key* keys, const u32* positions, u32 n, u32 run,
                                             u32 distance, u32 count, Key mask, u32 turned, Key* out,
                                             u32* positions_out) {
@@ -130,44 +160,49 @@ template <u32 COUNT, bool POSITIONS>
 __device__ inline void tile_steps(Key* keys, u32* positions, u32 size, u32 distance, Key mask) {
     u32 last = distance >> (COUNT - 1);
     for (u32 group = threadIdx.x; group < size >> COUNT; group += blockDim.x) {
+        // v and k * last have no bit in common, so bank(v + k * last) is a sum.
         u32 v = first_of_group<COUNT>(group, last);
+        Key* key = keys + bank<Key>(v);
+        u32* position = positions + bank<u32>(v);
         Ranked element[1 << COUNT];
 #pragma unroll
-        for (u32 k = 0; k < 1 << COUNT; k++) {
-            u32 i = v + k * last;
-            element[k] = {keys[bank<Key>(i)], POSITIONS ? positions[bank<u32>(i)] : 0};
-        }
-        bitonic_steps<COUNT>(element, mask);
+        for (u32 k = 0; k < 1 << COUNT; k++)
+            element[k] = {key[bank<Key>(k * last)], POSITIONS ? position[bank<u32>(k * last)] : 0};
+        bitonic_steps<COUNT, POSITIONS>(element, mask);
 #pragma unroll
         for (u32 k = 0; k < 1 << COUNT; k++) {
-            u32 i = v + k * last;
-            keys[bank<Key>(i)] = element[k].key;
-            if (POSITIONS) positions[bank<u32>(i)] = element[k].position;
+            key[bank<Key>(k * last)] = element[k].key;
+            if (POSITIONS) position[bank<u32>(k * last)] = element[k].position;
         }
     }
     __syncthreads();
 }
 
-template <bool POSITIONS>
-__device__ inline void merge_tile(const Merge& m) {
+template <bool POSITIONS, bool WHOLE>
+__device__ inline void merge_tile(const Merge& m, Pair pair, u32 start) {
     // As many steps in registers at a time as they have room for; first what does not divide evenly.
     constexpr u32 COUNT = POSITIONS || sizeof(Key) == 8 ? 3 : 4;
-    u32 size = 2 * m.distance, place = blockIdx.x * size;
-    Pair pair = Pair::around(place, m.run, m.n);
-    Layout before = Layout::before_step(pair, m.run, size), after = Layout::before_step(pair, m.run, 1);
-    u32 start = place - pair.start;
-    u32 turned_from = m.turned || m.distance != m.run ? ~0u : m.run;
-    if (after.is_guard(start)) return;
+    constexpr u32 BATCH = 4;
+    u32 size = 2 * m.distance, turned_from = m.turned_from();
+    auto before = Layout<WHOLE>::before_step(pair, m.run, size), after = Layout<WHOLE>::before_step(pair, m.run, 1);
     Shared shared;
     Key* keys = shared.take<Key>(size);
     u32* positions = POSITIONS ? shared.take<u32>(size) : nullptr;
 
     // Load the tile.
-#pragma unroll 4
-    for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
-        Ranked element = read<POSITIONS>(m.keys, m.positions, pair, before, start + i, turned_from);
-        keys[bank<Key>(i)] = element.key;
-        if (POSITIONS) positions[bank<u32>(i)] = element.position;
+    for (u32 first = threadIdx.x; first < size; first += BATCH * blockDim.x) {
+        Ranked element[BATCH];
+#pragma unroll
+        for (u32 j = 0; j < BATCH; j++) {
+            u32 i = first + j * blockDim.x;
+            if (i < size) element[j] = read<POSITIONS>(m.keys, m.positions, pair, before, start + i, turned_from);
+        }
+#pragma unroll
+        for (u32 j = 0; j < BATCH; j++) {
+            u32 i = first + j * blockDim.x;
+            if (i < size) keys[bank<Key>(i)] = element[j].key;
+            if (i < size && POSITIONS) positions[bank<u32>(i)] = element[j].position;
+        }
     }
     __syncthreads();
 
@@ -184,6 +219,17 @@ __device__ inline void merge_tile(const Merge& m) {
         Ranked element{keys[bank<Key>(i)], POSITIONS ? positions[bank<u32>(i)] : 0};
         write<POSITIONS>(element, m.out, m.positions_out, pair, after, start + i);
     }
+}
+
+template <bool POSITIONS>
+__device__ inline void merge_tile(const Merge& m) {
+    u32 place = blockIdx.x * 2 * m.distance;
+    Pair pair = Pair::around(place, m.run, m.n);
+    u32 start = place - pair.start;
+    if (pair.len == 2 * m.run)
+        merge_tile<POSITIONS, true>(m, pair, start);
+    else if (start < pair.len)
+        merge_tile<POSITIONS, false>(m, pair, start);
 }
 
 // All steps from `distance` to 1 in one kernel, each block with 2 * distance places in shared memory.
