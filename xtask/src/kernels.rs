@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! crates/cuda/kernels/**.cu  →  one translation unit a module  →  crates/cuda/images/NAME_BITS.fatbin
+//!                                                                                  NAME_BITS.ptx
 //! ```
 //!
 //! A module's kernels stand in files of their own; the unit, made here, includes them all, so that
-//! they share helpers and one image. It is compiled once for each key width. An image has machine
-//! code for each architecture that is named here, and PTX for those to come.
+//! they share helpers and one image. It is compiled twice for each key width. The fatbin has machine
+//! code for each architecture that is named here, and PTX for those to come; being made by toolkit
+//! 13, it needs a driver that serves CUDA 13. The other is PTX that any driver since R525 compiles
+//! by itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +19,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
+use crate::nvrtc::Nvrtc;
 use crate::process::{program, root, run as run_command, target_dir, works};
 use crate::test::Outcome;
 
@@ -29,6 +33,8 @@ const WHEELS: &[&str] = &[
     "nvidia-cuda-crt==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-cccl==13.0.85",
+    // For the PTX alone: toolkit 13 would make PTX that older drivers do not know.
+    "nvidia-cuda-nvrtc-cu12==12.0.140",
 ];
 
 /// Machine code for Turing, Ampere (A100, then the others), Ada, Hopper and Blackwell (data centre,
@@ -41,7 +47,9 @@ const CHECKED: u32 = 90;
 /// What PTX is made for: the oldest architecture, so that every later one can have it.
 const PTX: u32 = 75;
 
-const FLAGS: &[&str] = &["-std=c++17", "-O3", "-I", ".", "--compress-mode=size"];
+const STANDARD: &str = "--std=c++17";
+
+const FLAGS: &[&str] = &[STANDARD, "-O3", "-I", ".", "--compress-mode=size"];
 
 /// What all images may come to.
 const MOST_BYTES: usize = 8 << 20;
@@ -84,6 +92,7 @@ pub fn step(install: bool) -> Result<Outcome> {
 /// The compiler, in a folder of its own below the target folder.
 struct Compiler {
     nvcc: PathBuf,
+    nvrtc: PathBuf,
     /// Where it writes what nobody keeps.
     work: PathBuf,
 }
@@ -117,7 +126,8 @@ impl Compiler {
         let work = folder.join("work");
         fs::create_dir_all(&work)?;
         Ok(Compiler {
-            nvcc: nvcc(&venv)?,
+            nvcc: wheel_file(&venv, "cu13/bin/nvcc")?,
+            nvrtc: wheel_file(&venv, "cuda_nvrtc/lib/libnvrtc.so.12")?,
             work,
         })
     }
@@ -139,10 +149,7 @@ impl Compiler {
     /// The same for a module's fatbin, with machine code for these.
     fn fatbin(&self, output: &Path, module: &Module, bits: u32, for_: &[u32]) -> Result<Command> {
         let unit = self.work.join(format!("{}.cu", module.name));
-        let includes: String = (module.files()?.iter())
-            .map(|file| format!("#include \"{file}\"\n"))
-            .collect();
-        fs::write(&unit, includes)?;
+        fs::write(&unit, module.unit()?)?;
         let mut command = self.command(output, &unit, bits);
         command.arg("--fatbin");
         for architecture in for_ {
@@ -151,6 +158,19 @@ impl Compiler {
             ));
         }
         Ok(command)
+    }
+
+    /// A module's PTX for older drivers.
+    fn ptx(&self, module: &Module, bits: u32) -> Result<String> {
+        let options = [
+            STANDARD.to_owned(),
+            format!("--gpu-architecture=compute_{PTX}"),
+            format!("--define-macro=SWEEPSORT_KEY_BITS={bits}"),
+            format!("--include-path={}", kernels().display()),
+        ];
+        Nvrtc::open(&self.nvrtc)?
+            .ptx(module.name, &module.unit()?, &options)
+            .with_context(|| module.image(bits, "ptx"))
     }
 }
 
@@ -171,13 +191,20 @@ impl Module {
         Ok(files)
     }
 
-    fn image(&self, bits: u32) -> String {
-        format!("{}_{bits}.fatbin", self.name)
+    /// Its translation unit.
+    fn unit(&self) -> Result<String> {
+        let files = self.files()?;
+        let includes = files.iter().map(|file| format!("#include \"{file}\"\n"));
+        Ok(includes.collect())
+    }
+
+    fn image(&self, bits: u32, kind: &str) -> String {
+        format!("{}_{bits}.{kind}", self.name)
     }
 }
 
-/// Every image, by its module and width.
-fn images() -> impl Iterator<Item = (&'static Module, u32)> {
+/// Every module with every width of its.
+fn widths() -> impl Iterator<Item = (&'static Module, u32)> {
     MODULES
         .iter()
         .flat_map(|module| module.key_bits.iter().map(move |&bits| (module, bits)))
@@ -187,8 +214,8 @@ fn images() -> impl Iterator<Item = (&'static Module, u32)> {
 fn build(compiler: &Compiler) -> Result<()> {
     let mut jobs = Vec::new();
     let mut made = Vec::new();
-    for (module, bits) in images() {
-        let name = module.image(bits);
+    for (module, bits) in widths() {
+        let name = module.image(bits, "fatbin");
         let output = compiler.work.join(&name);
         let mut job = compiler.fatbin(&output, module, bits, ARCHITECTURES)?;
         job.arg(format!(
@@ -202,8 +229,14 @@ fn build(compiler: &Compiler) -> Result<()> {
     let mut all = Vec::new();
     for (name, output) in made {
         let bytes = fs::read(&output).with_context(|| output.display().to_string())?;
-        println!("{name:<20} {:>9} bytes", bytes.len());
         all.push((name, bytes));
+    }
+    for (module, bits) in widths() {
+        let ptx = compiler.ptx(module, bits)?;
+        all.push((module.image(bits, "ptx"), ptx.into_bytes()));
+    }
+    for (name, bytes) in &all {
+        println!("{name:<20} {:>9} bytes", bytes.len());
     }
     let total: usize = all.iter().map(|(_, bytes)| bytes.len()).sum();
     println!("{:<20} {total:>9} bytes", "all");
@@ -250,8 +283,8 @@ fn check(compiler: &Compiler) -> Result<()> {
     }
     let mut jobs = Vec::new();
     let mut rebuilt = Vec::new();
-    for (module, bits) in images() {
-        let name = module.image(bits);
+    for (module, bits) in widths() {
+        let name = module.image(bits, "fatbin");
         let output = compiler.work.join(format!("sm_{CHECKED}_{name}"));
         jobs.push(compiler.fatbin(&output, module, bits, &[CHECKED])?);
         rebuilt.push((name, output));
@@ -271,6 +304,14 @@ fn check(compiler: &Compiler) -> Result<()> {
         let image = fs::read(&image).with_context(|| image.display().to_string())?;
         let output = fs::read(output).with_context(|| output.display().to_string())?;
         if !holds(&image, &output) {
+            bail!("{name} is not what its sources compile to; run `cargo xtask kernels`");
+        }
+    }
+    for (module, bits) in widths() {
+        let name = module.image(bits, "ptx");
+        let image = folder().join("images").join(&name);
+        let image = fs::read_to_string(&image).with_context(|| image.display().to_string())?;
+        if image != compiler.ptx(module, bits)? {
             bail!("{name} is not what its sources compile to; run `cargo xtask kernels`");
         }
     }
@@ -342,15 +383,18 @@ fn run_one(job: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Where the wheels have put the compiler.
-fn nvcc(venv: &Path) -> Result<PathBuf> {
+/// Where a wheel has put this file.
+fn wheel_file(venv: &Path, file: &str) -> Result<PathBuf> {
     for python in fs::read_dir(venv.join("lib"))? {
-        let nvcc = python?.path().join("site-packages/nvidia/cu13/bin/nvcc");
-        if nvcc.exists() {
-            return Ok(nvcc);
+        let path = python?.path().join("site-packages/nvidia").join(file);
+        if path.exists() {
+            return Ok(path);
         }
     }
-    bail!("there is no nvcc in {}; remove that folder", venv.display())
+    bail!(
+        "there is no {file} in {}; remove that folder",
+        venv.display()
+    )
 }
 
 /// The `.cu` files of a folder, in order.

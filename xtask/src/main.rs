@@ -6,6 +6,7 @@ mod figures;
 mod files;
 mod fuzz;
 mod kernels;
+mod nvrtc;
 mod process;
 mod readme;
 mod record;

@@ -205,7 +205,7 @@ impl Device {
     /// The module of an image, loaded if it is not yet.
     ///
     /// # Errors
-    /// [`Error::DriverTooOld`] if no image of that name fits the driver, or [`Error::Driver`].
+    /// [`Error::Driver`].
     pub fn module(&self, image: Image) -> Result<Arc<Module>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = modules.get(&image) {

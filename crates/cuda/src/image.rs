@@ -1,13 +1,13 @@
 //! The compiled kernels, embedded.
 //!
-//! For each family of kernels and each key width there is one image: a fatbin with machine code for
-//! every architecture since Turing and PTX for those to come, made by toolkit 13 and therefore only
-//! for drivers that serve CUDA 13. `cargo xtask kernels` makes them.
+//! For each family of kernels and each key width there are two: a fatbin with machine code for every
+//! architecture since Turing and PTX for those to come, made by toolkit 13 and therefore only for
+//! drivers that serve CUDA 13; and for older drivers PTX, which they compile when they first load
+//! it. `cargo xtask kernels` makes them.
 
 use std::fmt;
 
 use crate::driver::CudaVersion;
-use crate::error::{Error, Result};
 
 /// The version of CUDA whose drivers load the fatbins.
 const FATBIN_NEEDS: CudaVersion = CudaVersion(13000);
@@ -68,27 +68,36 @@ impl Image {
     }
 
     /// What a driver that serves this version of CUDA is to load.
-    ///
-    /// # Errors
-    /// [`Error::DriverTooOld`] if no image fits.
-    pub(crate) fn for_driver(self, cuda: CudaVersion) -> Result<&'static [u8]> {
-        if cuda < FATBIN_NEEDS {
-            return Err(Error::DriverTooOld {
-                has: cuda,
-                needs: FATBIN_NEEDS,
-                what: format!("the image {self}"),
-            });
+    pub(crate) fn for_driver(self, cuda: CudaVersion) -> Code {
+        if cuda >= FATBIN_NEEDS {
+            self.fatbin()
+        } else {
+            self.ptx()
         }
-        Ok(self.fatbin())
     }
 
-    /// The fatbin.
-    fn fatbin(self) -> &'static [u8] {
-        match (self.kind, self.key_bits) {
+    pub(crate) fn fatbin(self) -> Code {
+        Code::Fatbin(match (self.kind, self.key_bits) {
             (Kind::Classic, 32) => embedded!("classic_32.fatbin"),
             (Kind::Classic, _) => embedded!("classic_64.fatbin"),
-        }
+        })
     }
+
+    pub(crate) fn ptx(self) -> Code {
+        Code::Ptx(match (self.kind, self.key_bits) {
+            (Kind::Classic, 32) => include_str!("../images/classic_32.ptx"),
+            (Kind::Classic, _) => include_str!("../images/classic_64.ptx"),
+        })
+    }
+}
+
+/// What a driver loads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Code {
+    /// Machine code for many architectures.
+    Fatbin(&'static [u8]),
+    /// What the driver compiles.
+    Ptx(&'static str),
 }
 
 impl fmt::Display for Image {
@@ -109,29 +118,34 @@ mod tests {
 
     const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
+    fn fatbin(image: Image) -> &'static [u8] {
+        match image.for_driver(CudaVersion(13000)) {
+            Code::Fatbin(bytes) => bytes,
+            Code::Ptx(_) => panic!("{image} is PTX for a driver that needs none"),
+        }
+    }
+
+    fn ptx(image: Image) -> &'static str {
+        match image.for_driver(CudaVersion(12090)) {
+            Code::Ptx(text) => text,
+            Code::Fatbin(_) => panic!("{image} is a fatbin for a driver that cannot load it"),
+        }
+    }
+
     #[test]
-    fn every_image_is_a_fatbin_and_together_they_are_small() {
+    fn every_driver_has_its_images_and_together_they_are_small() {
         let mut bytes = 0;
         for image in Image::ALL {
-            let fatbin = image.for_driver(CudaVersion(13000)).unwrap();
+            let (fatbin, ptx) = (fatbin(image), ptx(image));
             assert!(fatbin.starts_with(&[0x50, 0xED, 0x55, 0xBA]), "{image}");
             assert_eq!(fatbin.as_ptr() as usize % 16, 0, "{image}");
-            bytes += fatbin.len();
+            assert!(ptx.contains(".version 8.0\n.target sm_75\n"), "{image}");
+            assert!(ptx.contains(".entry encode("), "{image}");
+            bytes += fatbin.len() + ptx.len();
             assert_eq!(Image::of(image.kind(), image.key_bits()), Some(image));
         }
         assert!(bytes < 8 << 20, "{bytes} bytes");
         assert_eq!(Image::of(Kind::Classic, 16), None);
-    }
-
-    #[test]
-    fn an_old_driver_is_told_what_it_would_take() {
-        let old = Image::ALL[0].for_driver(CudaVersion(12040)).unwrap_err();
-        assert!(old.is_absence());
-        assert_eq!(
-            old.to_string(),
-            "the NVIDIA driver serves CUDA 12.4, and the image classic_32 needs 13.0; install a \
-             newer driver"
-        );
     }
 
     #[test]
@@ -145,12 +159,13 @@ mod tests {
             "the kernels have changed; run `cargo xtask kernels`"
         );
         let images = manifest["images"].as_object().unwrap();
-        assert_eq!(images.len(), Image::ALL.len());
+        assert_eq!(images.len(), 2 * Image::ALL.len());
         for image in Image::ALL {
-            let fatbin = image.fatbin();
-            let entry = &images[&format!("{image}.fatbin")];
-            assert_eq!(entry["bytes"], fatbin.len(), "{image}");
-            assert_eq!(entry["sha256"], hash::bytes_hash(fatbin), "{image}");
+            for (kind, bytes) in [("fatbin", fatbin(image)), ("ptx", ptx(image).as_bytes())] {
+                let entry = &images[&format!("{image}.{kind}")];
+                assert_eq!(entry["bytes"], bytes.len(), "{image}");
+                assert_eq!(entry["sha256"], hash::bytes_hash(bytes), "{image}");
+            }
         }
     }
 

@@ -25,7 +25,7 @@ use cudarc::driver::{CudaContext, result};
 use crate::device::{Device, Facts};
 use crate::driver;
 use crate::error::{Error, Result, while_doing, words};
-use crate::image::Image;
+use crate::image::{Code, Image};
 use crate::memory::{Buffer, Pointer, Slice, SliceMut};
 use crate::stream::Stream;
 
@@ -62,11 +62,22 @@ impl Drop for Loaded {
 
 impl Module {
     pub(crate) fn load(device: &Device, image: Image) -> Result<Self> {
-        let bytes = image.for_driver(device.facts().cuda)?;
+        Self::load_code(device, image, image.for_driver(device.facts().cuda))
+    }
+
+    /// Loads this code of an image, whether it is the one that suits the driver or not.
+    pub(crate) fn load_code(device: &Device, image: Image, code: Code) -> Result<Self> {
         device.bind()?;
         let start = Instant::now();
-        // SAFETY: the bytes are an image, whose length the driver finds in it.
-        let module = unsafe { result::module::load_data(bytes.as_ptr().cast()) };
+        let module = match code {
+            // SAFETY: the driver finds the length in the fatbin.
+            Code::Fatbin(bytes) => unsafe { result::module::load_data(bytes.as_ptr().cast()) },
+            Code::Ptx(text) => {
+                let text = CString::new(text).expect("PTX has no zero byte");
+                // SAFETY: the text ends with a zero.
+                unsafe { result::module::load_data(text.as_ptr().cast()) }
+            }
+        };
         let module = module.map_err(while_doing("loading kernels"))?;
         Ok(Module {
             image,
@@ -654,3 +665,7 @@ mod tests {
         assert_eq!(unsafe { all[2].value.clusterDim.x }, 2);
     }
 }
+
+#[cfg(test)]
+#[path = "on_device.rs"]
+mod on_device;
