@@ -46,7 +46,8 @@ impl CudaEngine {
     /// # Errors
     /// [`Error::EngineAbsent`] with the reason.
     pub fn open(ordinal: usize) -> Result<CudaEngine> {
-        let device = Device::open(ordinal).map_err(|error| error.into_core(DataState::Untouched))?;
+        let device =
+            Device::open(ordinal).map_err(|error| error.into_core(DataState::Untouched))?;
         Self::on(device)
     }
 
@@ -98,16 +99,18 @@ impl CudaEngine {
             block: self.block.unwrap_or(own.block),
             ..own
         };
-        options.check::<K>(algorithm).map_err(|instead| Error::Unsupported {
-            engine: self.name(),
-            what: format!(
-                "{} with digits of {} bits and blocks of {}",
-                algorithm.name(),
-                options.radix_bits,
-                options.block
-            ),
-            instead,
-        })?;
+        options
+            .check::<K>(algorithm)
+            .map_err(|instead| Error::Unsupported {
+                engine: self.name(),
+                what: format!(
+                    "{} with digits of {} bits and blocks of {}",
+                    algorithm.name(),
+                    options.radix_bits,
+                    options.block
+                ),
+                instead,
+            })?;
         Ok(options)
     }
 
@@ -128,7 +131,14 @@ impl CudaEngine {
             let positions = self.positions(codes.len())?;
             let mut records = Records::new(&self.stream, keys, Some(positions))?;
             let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
-            classic::sort(&self.stream, &mut sides, algorithm, &mut records, options, Some(watch))?;
+            classic::sort(
+                &self.stream,
+                &mut sides,
+                algorithm,
+                &mut records,
+                options,
+                Some(watch),
+            )?;
             match &records.payload {
                 Some(positions) => self.stream.download(positions),
                 None => Ok(Vec::new()),
@@ -200,8 +210,14 @@ impl CudaEngine {
             };
             let mut records = Records::new(&self.stream, codes, positions)?;
             let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
-            let passes =
-                classic::sort(&self.stream, &mut sides, algorithm, &mut records, &options, None)?;
+            let passes = classic::sort(
+                &self.stream,
+                &mut sides,
+                algorithm,
+                &mut records,
+                &options,
+                None,
+            )?;
             Ok((records, passes))
         };
         work().map_err(|error| error.into_core(DataState::Untouched))
@@ -337,7 +353,14 @@ impl Engine for CudaEngine {
     }
 
     fn algorithms(&self) -> &'static [&'static str] {
-        &["auto", "split", "four-way", "block-histogram", "tile-merge", "coalesced"]
+        &[
+            "auto",
+            "split",
+            "four-way",
+            "block-histogram",
+            "tile-merge",
+            "coalesced",
+        ]
     }
 
     fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {

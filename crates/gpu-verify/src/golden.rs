@@ -62,10 +62,7 @@ pub const CASES: &[Golden] = &[
         radix_bits: 2,
         block: 256,
         end: 4,
-        arrays: &[
-            (0, "out", "0 4 5 1 2 6 7 3"),
-            (1, "out", "0 1 2 3 4 5 6 7"),
-        ],
+        arrays: &[(0, "out", "0 4 5 1 2 6 7 3"), (1, "out", "0 1 2 3 4 5 6 7")],
     },
     Golden {
         name: "block-histogram",

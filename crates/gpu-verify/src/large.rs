@@ -38,7 +38,10 @@ where
             return Err(format!("index {i} leads to another key than the sort's"));
         }
         if i > 0 && sorted[i - 1] == sorted[i] && index[i - 1] >= position {
-            return Err(format!("equal keys {} and {i} have changed their order", i - 1));
+            return Err(format!(
+                "equal keys {} and {i} have changed their order",
+                i - 1
+            ));
         }
     }
     Ok(2 * n)
@@ -50,7 +53,9 @@ fn random<K: Word>(n: usize) -> Vec<K> {
     let mask = K::truncate(0xf0ff_0fff_f0ff_0fff_f0ff_0fff_f0ff_0fff);
     (0..n)
         .map(|_| {
-            state = state.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(11);
+            state = state
+                .wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645)
+                .wrapping_add(11);
             K::truncate(state >> 64) & mask
         })
         .collect()

@@ -63,11 +63,14 @@ pub fn cuda_cases() -> Vec<Case> {
             };
             run_suite(algorithm, None, None, scope)
         }));
-        cases.push(Case::new(format!("blocks/{name}"), move || blocks(algorithm)));
+        cases.push(Case::new(format!("blocks/{name}"), move || {
+            blocks(algorithm)
+        }));
         for power in [24, 28] {
-            cases.push(Case::new(format!("large/{name}/u32/2^{power}"), move || {
-                large::run::<u32>(algorithm, 1 << power)
-            }));
+            cases.push(Case::new(
+                format!("large/{name}/u32/2^{power}"),
+                move || large::run::<u32>(algorithm, 1 << power),
+            ));
         }
         cases.push(Case::new(format!("large/{name}/u64/2^26"), move || {
             large::run::<u64>(algorithm, 1 << 26)
@@ -106,11 +109,16 @@ fn blocks(algorithm: Algorithm) -> Result<usize, String> {
     let mut passed = 0;
     for &radix_bits in radix_bits {
         for block in [1, 4, 32, 64, 256, 1024, 2048, 8192] {
-            passed += run_suite(algorithm, Some(radix_bits), Some(block), Scope {
-                one_in: 400,
-                largest_power: 14,
-                ..Scope::SMALL
-            })
+            passed += run_suite(
+                algorithm,
+                Some(radix_bits),
+                Some(block),
+                Scope {
+                    one_in: 400,
+                    largest_power: 14,
+                    ..Scope::SMALL
+                },
+            )
             .map_err(|what| format!("{radix_bits} bits, blocks of {block}: {what}"))?;
         }
     }

@@ -10,8 +10,9 @@ use crate::launch::{Extent, Grid};
 use crate::memory::Buffer;
 use crate::stream::{Sides, Stream};
 
-/// Side of the tiles of the transpose, and its rows of threads.
-const SIDE: u32 = 32;
+/// Side of the tiles of the transpose; the same in `matrix.cu`.
+pub const SIDE: u32 = 32;
+/// Rows of threads there.
 const ROWS: u32 = 8;
 
 /// The matrices of `p` blocks and `2^R` digits.
@@ -62,7 +63,9 @@ pub fn sort<K: Key>(
     let (n, tile) = (records.n, options.block as u32);
     let m = Matrices::new(stages.stream, n.div_ceil(tile), 1 << options.radix_bits)?;
     let watched = stages.watched();
-    let sorted = watched.then(|| stages.stream.alloc::<K>(n as usize)).transpose()?;
+    let sorted = watched
+        .then(|| stages.stream.alloc::<K>(n as usize))
+        .transpose()?;
     let sorted_payload = match records.payload {
         Some(_) => stages.shown(n as usize)?,
         None => None,
@@ -78,7 +81,7 @@ pub fn sort<K: Key>(
         let cells = (m.p * radix) as usize;
         stages.launch(
             "block_histogram_count",
-            Grid::new(m.p, THREADS).shared(4 * radix),
+            Grid::new(m.p, THREADS),
             args![keys, n, tile, shift, bits, &m.h],
         )?;
         if watched || options.one_stream {

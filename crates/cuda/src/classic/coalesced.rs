@@ -37,13 +37,17 @@ pub fn sort<K: Key>(
         let radix = digit.radix() as u32;
         let cells = p * radix;
         let arguments = args![keys, n, tile, shift, bits, &mut offsets];
-        let grid = Grid::new(p, THREADS).shared(4 * radix);
+        let grid = Grid::new(p, THREADS);
         stages.launch("coalesced_sizes", grid, arguments)?;
         if let Some(sizes) = &sizes {
             let arguments = args![keys, n, tile, shift, bits, sizes];
             stages.launch("coalesced_sizes", grid, arguments)?;
         }
-        let sums = if bits == options.radix_bits { &sums } else { &fewer };
+        let sums = if bits == options.radix_bits {
+            &sums
+        } else {
+            &fewer
+        };
         stages.scan(stages.stream, offsets.pointer(), cells, cells, sums)?;
         let (threads, room) = tile_threads::<K>(tile);
         let ranks = shared::<u32>(threads / WARP * radix) + shared::<u32>(radix);

@@ -49,7 +49,17 @@ pub fn sort<K: Key>(
             "four_way_scatter",
             over(stride),
             args![
-                keys, payload, n, shift, bits, &flags, stride, out, payload_out, scan_1_out, d_out
+                keys,
+                payload,
+                n,
+                shift,
+                bits,
+                &flags,
+                stride,
+                out,
+                payload_out,
+                scan_1_out,
+                d_out
             ],
         )?;
         for k in 0..digit.radix() {

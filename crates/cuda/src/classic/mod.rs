@@ -27,10 +27,10 @@ use crate::stream::{Sides, Stream};
 /// Threads of a block where each key is treated by itself.
 const THREADS: u32 = 256;
 
-/// Keys a thread there, `LANES` in `keys.cuh`.
+/// Keys a thread there; the same in `keys.cuh`.
 const LANES: u32 = 4;
 
-/// Bytes of keys a thread where a block keeps a tile, `ITEMS` in `keys.cuh` in keys.
+/// Bytes of keys a thread where a block keeps a tile; `ITEMS` in `keys.cuh`.
 const ITEMS_BYTES: u32 = 64;
 
 /// So many keys can be sorted: an index one block beyond the end must not wrap.
@@ -233,7 +233,13 @@ impl<K: Key> Stages<'_, K> {
         self.show_from(name, values, 0, len)
     }
 
-    fn show_from(&mut self, name: &str, values: &Buffer<u32>, start: usize, len: usize) -> Result<()> {
+    fn show_from(
+        &mut self,
+        name: &str,
+        values: &Buffer<u32>,
+        start: usize,
+        len: usize,
+    ) -> Result<()> {
         if let Some(watch) = &mut self.watch {
             let values = self.stream.download(values.slice(start..start + len)?)?;
             watch.numbers(name, &values);
@@ -241,7 +247,12 @@ impl<K: Key> Stages<'_, K> {
         Ok(())
     }
 
-    fn show_keys(&mut self, name: &str, keys: &Buffer<K>, payload: &Option<Buffer<u32>>) -> Result<()> {
+    fn show_keys(
+        &mut self,
+        name: &str,
+        keys: &Buffer<K>,
+        payload: &Option<Buffer<u32>>,
+    ) -> Result<()> {
         if let Some(watch) = &mut self.watch {
             let keys = self.stream.download(keys)?;
             let positions = match payload {
@@ -340,5 +351,44 @@ pub fn sort<'a, K: Key>(
         Algorithm::BlockHistogram => block_histogram::sort(&mut stages, sides, records, options),
         Algorithm::TileMerge => tile_merge::sort(&mut stages, records, options),
         Algorithm::Coalesced => coalesced::sort(&mut stages, records, options),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What kernels and launches must agree in stands in both.
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/classic/");
+        for (file, line) in [
+            ("keys.cuh", format!("constexpr u32 LANES = {LANES};")),
+            (
+                "keys.cuh",
+                format!("constexpr u32 ITEMS = {ITEMS_BYTES} / sizeof(Key);"),
+            ),
+            (
+                "scan.cu",
+                format!("constexpr u32 SCAN_ITEMS = {};", scan::SCAN_ITEMS),
+            ),
+            (
+                "matrix.cu",
+                format!("constexpr u32 SIDE = {};", block_histogram::SIDE),
+            ),
+            (
+                "tile_merge.cu",
+                format!("constexpr u32 PLACES = {};", tile_merge::PLACES),
+            ),
+        ] {
+            let text = std::fs::read_to_string(format!("{kernels}{file}")).unwrap();
+            assert!(text.contains(&line), "{file} has no `{line}`");
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_padded() {
+        assert_eq!(shared::<u32>(32), 4 * 34 + 8);
+        assert_eq!(shared::<u64>(16), 8 * 18);
     }
 }

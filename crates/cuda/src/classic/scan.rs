@@ -9,9 +9,9 @@ use crate::stream::Stream;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// Numbers a thread, `SCAN_ITEMS` in `scan.cu`.
-const ITEMS: u32 = 8;
-const BLOCK: u32 = THREADS * ITEMS;
+/// Numbers a thread; the same in `scan.cu`.
+pub const SCAN_ITEMS: u32 = 16;
+const BLOCK: u32 = THREADS * SCAN_ITEMS;
 
 /// Room for the blocks' sums, their sums, and so on: `Z` of each level, for some arrays side by side.
 pub struct Sums {

@@ -42,9 +42,24 @@ pub fn sort<K: Key>(
         stages.launch(
             "split_scatter",
             over(n),
-            args![keys, payload, n, bit, &flags, out, payload_out, total, t_out, d_out],
+            args![
+                keys,
+                payload,
+                n,
+                bit,
+                &flags,
+                out,
+                payload_out,
+                total,
+                t_out,
+                d_out
+            ],
         )?;
-        for (name, shown, len) in [("totalFalses", &total_falses, 1), ("t", &t, n), ("d", &d, n)] {
+        for (name, shown, len) in [
+            ("totalFalses", &total_falses, 1),
+            ("t", &t, n),
+            ("d", &d, n),
+        ] {
             if let Some(shown) = shown {
                 stages.show(name, shown, len as usize)?;
             }
@@ -66,7 +81,12 @@ fn top_bit<K: Key>(stages: &Stages<'_, K>, records: &Records<K>, options: &Optio
     stages.launch(
         "split_largest",
         grid,
-        args![records.from().0, records.n, Argument::plain(&mask), &largest],
+        args![
+            records.from().0,
+            records.n,
+            Argument::plain(&mask),
+            &largest
+        ],
     )?;
     let largest = stages.stream.download(&largest)?[0];
     Ok(K::BITS - largest.leading_zeros())

@@ -14,6 +14,9 @@ const SHARED_FROM: u32 = 2048;
 /// Steps that one kernel does in registers, at most.
 const STEPS: u32 = 3;
 
+/// Places of the merge a thread there; the same in `tile_merge.cu`.
+pub const PLACES: u32 = 8;
+
 /// Sorts records by tiles and merges; returns the number of passes, the tiles' included.
 pub fn sort<K: Key>(
     stages: &mut Stages<'_, K>,
@@ -91,7 +94,17 @@ fn merge<K: Key>(
     stages.launch(
         "tile_merge_tile_steps",
         Grid::new(blocks as u32, THREADS).shared(bytes),
-        args![keys, positions, n, run, distance, mask, 0u32, out, positions_out],
+        args![
+            keys,
+            positions,
+            n,
+            run,
+            distance,
+            mask,
+            0u32,
+            out,
+            positions_out
+        ],
     )?;
     records.swap();
     Ok(())
@@ -107,8 +120,8 @@ fn steps<K: Key>(
 ) -> Result<()> {
     let n = records.n;
     let pairs = u64::from(n).div_ceil(2 * u64::from(run));
-    let groups = pairs * u64::from(run >> (count - 1));
-    let blocks = groups.div_ceil(u64::from(THREADS)) as u32;
+    let places = pairs * 2 * u64::from(run);
+    let blocks = places.div_ceil(u64::from(PLACES * THREADS)) as u32;
     let (keys, positions) = records.from();
     let (out, positions_out) = records.to();
     let mask = K::mask(&options.bits);
@@ -116,7 +129,18 @@ fn steps<K: Key>(
     stages.launch(
         "tile_merge_steps",
         Grid::new(blocks, THREADS),
-        args![keys, positions, n, run, distance, count, mask, turned, out, positions_out],
+        args![
+            keys,
+            positions,
+            n,
+            run,
+            distance,
+            count,
+            mask,
+            turned,
+            out,
+            positions_out
+        ],
     )?;
     records.swap();
     Ok(())
