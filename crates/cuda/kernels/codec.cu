@@ -34,8 +34,8 @@ struct Codec {
 };
 
 // In place. Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) encode(Key* keys, u32 n, Key exclusive, Key float_mask, Key rotate, Key infinity,
-                                  u32 ties) {
+extern "C" __global__ void __launch_bounds__(1024) encode(
+    Key* keys, u32 n, Key exclusive, Key float_mask, Key rotate, Key infinity, u32 ties) {
     Codec codec{exclusive, float_mask, rotate, infinity, ties};
     Key key[LANES];
     load(keys, n, key);
@@ -45,8 +45,8 @@ extern "C" __global__ void __launch_bounds__(1024) encode(Key* keys, u32 n, Key 
 }
 
 // In place. Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) decode(Key* keys, u32 n, Key exclusive, Key float_mask, Key rotate, Key infinity,
-                                  u32 ties) {
+extern "C" __global__ void __launch_bounds__(1024) decode(
+    Key* keys, u32 n, Key exclusive, Key float_mask, Key rotate, Key infinity, u32 ties) {
     Codec codec{exclusive, float_mask, rotate, infinity, ties};
     Key key[LANES];
     load(keys, n, key);
@@ -65,7 +65,8 @@ extern "C" __global__ void __launch_bounds__(1024) iota(u32* out, u32 n) {
 
 // An item is `words` words.
 template <class Word>
-__device__ inline void gather_words(const u8* items, const u32* __restrict__ index, u8* out, u32 n, u32 words) {
+__device__ inline void gather_words(
+    const u8* items, const u32* __restrict__ index, u8* out, u32 n, u32 words) {
     const Word* from = reinterpret_cast<const Word*>(items);
     Word* to = reinterpret_cast<Word*>(out);
     u32 place[LANES];
@@ -83,7 +84,8 @@ __device__ inline void gather_words(const u8* items, const u32* __restrict__ ind
 
 // Items of `bytes` bytes, 1 to 16, moved by the largest words that divide them and their addresses.
 // out must not be items. Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) gather(const u8* items, const u32* index, u8* out, u32 n, u32 bytes) {
+extern "C" __global__ void __launch_bounds__(1024) gather(
+    const u8* items, const u32* index, u8* out, u32 n, u32 bytes) {
     u64 together = u64(items) | u64(out) | bytes;
     if (together % 16 == 0)
         gather_words<uint4>(items, index, out, n, bytes / 16);

@@ -94,8 +94,8 @@ struct Layout {
 // What stands at place v of a pair. Where the second run is still to be turned round, it is read
 // backward from its end on.
 template <bool POSITIONS, bool WHOLE>
-__device__ inline Ranked read(const Key* keys, const u32* positions, Pair pair, Layout<WHOLE> layout, u32 v,
-                              u32 turned_from) {
+__device__ inline Ranked read(
+    const Key* keys, const u32* positions, Pair pair, Layout<WHOLE> layout, u32 v, u32 turned_from) {
     if (layout.is_guard(v)) return {~Key(0), POSITIONS ? ~0u : 0};
     u32 i = layout.in_memory(v);
     if (i >= turned_from) i = turned_from + pair.len - 1 - i;
@@ -103,7 +103,8 @@ __device__ inline Ranked read(const Key* keys, const u32* positions, Pair pair, 
 }
 
 template <bool POSITIONS, bool WHOLE>
-__device__ inline void write(Ranked element, Key* keys, u32* positions, Pair pair, Layout<WHOLE> layout, u32 v) {
+__device__ inline void write(
+    Ranked element, Key* keys, u32* positions, Pair pair, Layout<WHOLE> layout, u32 v) {
     if (layout.is_guard(v)) return;
     u32 i = pair.start + layout.in_memory(v);
     keys[i] = element.key;

@@ -17,13 +17,13 @@
 
 // sizes: a histogram in shared memory, written as a column.
 // Grid: p. blockDim: any. Shared: none but its own.
-extern "C" __global__ void __launch_bounds__(1024)
-    coalesced_sizes(const Key* __restrict__ keys, u32 n, u32 tile, u32 shift, u32 bits,
-                    u32* __restrict__ sizes) {
+extern "C" __global__ void __launch_bounds__(1024) coalesced_sizes(
+    const Key* __restrict__ keys, u32 n, u32 tile, u32 shift, u32 bits, u32* __restrict__ sizes) {
     u32 start = blockIdx.x * tile, p = gridDim.x;
     u32* column = sizes + blockIdx.x;
-    tile_histogram(keys + start, min(tile, n - start), shift, bits,
-                   [=](u32 k, u32 count) { column[u64(k) * p] = count; });
+    tile_histogram(keys + start, min(tile, n - start), shift, bits, [=](u32 k, u32 count) {
+        column[u64(k) * p] = count;
+    });
 }
 
 // Payloads may be null, and so may the arrays to be shown: digit, before, d.
@@ -117,7 +117,8 @@ struct Ranks {
         for (u32 j = 0; j < ITEMS_; j++) {
             u32 i = index(j), k = digit_of(key[j], a.shift, a.bits);
             if (i < count && a.digit) a.digit[start + i] = k;
-            if (i < count && a.before) a.before[start + i] = a.bits == 1 && k == 0 ? i - rank[j] : rank[j];
+            if (i < count && a.before)
+                a.before[start + i] = a.bits == 1 && k == 0 ? i - rank[j] : rank[j];
         }
     }
 };
@@ -156,7 +157,8 @@ __device__ inline void scatter_buckets(const Bucketing& a) {
     if (payload) {
         u32 carried[ITEMS_];
 #pragma unroll
-        for (u32 j = 0; j < ITEMS_; j++) carried[j] = keys.index(j) < count ? a.payload[start + keys.index(j)] : 0;
+        for (u32 j = 0; j < ITEMS_; j++)
+            carried[j] = keys.index(j) < count ? a.payload[start + keys.index(j)] : 0;
 #pragma unroll
         for (u32 j = 0; j < ITEMS_; j++)
             if (keys.index(j) < count) payload[keys.rank[j]] = carried[j];
@@ -180,10 +182,11 @@ __device__ inline void scatter_buckets(const Bucketing& a) {
 // Grid: p (no more: the offsets' rows are as long). tile: ITEMS * blockDim.x at most. Shared, with m =
 // blockDim.x if tile is no more than that, else ITEMS * blockDim.x:
 // S(u32, blockDim.x / 32 * 2^R) + 2 S(u32, 2^R) + S(Key, m), and S(u32, m) with payload.
-extern "C" __global__ void __launch_bounds__(1024)
-    coalesced_scatter(const Key* keys, const u32* payload, u32 n, u32 tile, u32 shift, u32 bits,
-                      const u32* offsets, Key* out, u32* payload_out, u32* digit, u32* before, u32* d) {
-    Bucketing bucketing{keys, payload, n, tile, shift, bits, offsets, out, payload_out, digit, before, d};
+extern "C" __global__ void __launch_bounds__(1024) coalesced_scatter(
+    const Key* keys, const u32* payload, u32 n, u32 tile, u32 shift, u32 bits, const u32* offsets,
+    Key* out, u32* payload_out, u32* digit, u32* before, u32* d) {
+    Bucketing bucketing{keys,    payload, n,           tile,  shift,  bits,
+                        offsets, out,     payload_out, digit, before, d};
     if (tile <= blockDim.x)
         scatter_buckets<1>(bucketing);
     else
@@ -224,10 +227,11 @@ __device__ inline void scatter_straight(const Bucketing& a) {
 // The same without local buckets: each key straight from its register to its place, so that the gain
 // can be seen. Arguments, grid and tile as coalesced_scatter.
 // Shared: S(u32, blockDim.x / 32 * 2^R) + S(u32, 2^R).
-extern "C" __global__ void __launch_bounds__(1024)
-    coalesced_plain_scatter(const Key* keys, const u32* payload, u32 n, u32 tile, u32 shift, u32 bits,
-                            const u32* offsets, Key* out, u32* payload_out, u32* digit, u32* before, u32* d) {
-    Bucketing bucketing{keys, payload, n, tile, shift, bits, offsets, out, payload_out, digit, before, d};
+extern "C" __global__ void __launch_bounds__(1024) coalesced_plain_scatter(
+    const Key* keys, const u32* payload, u32 n, u32 tile, u32 shift, u32 bits, const u32* offsets,
+    Key* out, u32* payload_out, u32* digit, u32* before, u32* d) {
+    Bucketing bucketing{keys,    payload, n,           tile,  shift,  bits,
+                        offsets, out,     payload_out, digit, before, d};
     if (tile <= blockDim.x)
         scatter_straight<1>(bucketing);
     else

@@ -15,15 +15,16 @@
 
 // The flags of each digit.
 // Grid: ceil((n + 1) / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) four_way_compact(const Key* __restrict__ keys, u32 n, u32 shift, u32 bits,
-                                            u32* compact, u32 stride) {
+extern "C" __global__ void __launch_bounds__(1024) four_way_compact(
+    const Key* __restrict__ keys, u32 n, u32 shift, u32 bits, u32* compact, u32 stride) {
     Key key[LANES];
     load(keys, n, key);
 
     for (u32 k = 0; k < 1u << bits; k++) {
         u32 flag[LANES];
 #pragma unroll
-        for (u32 j = 0; j < LANES; j++) flag[j] = lane_index(j) < n && digit_of(key[j], shift, bits) == k;
+        for (u32 j = 0; j < LANES; j++)
+            flag[j] = lane_index(j) < n && digit_of(key[j], shift, bits) == k;
         store(flag, n + 1, compact + u64(k) * stride);
     }
 }
@@ -31,10 +32,10 @@ extern "C" __global__ void __launch_bounds__(1024) four_way_compact(const Key* _
 // d, and the scatter. With one bit `scan` holds scan_0 alone, and scan_1, where it is not null, gets
 // its n + 1 numbers; with two bits it is not used. payload and payload_out may be null; so may d.
 // Grid: ceil((n + 1) / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) four_way_scatter(const Key* __restrict__ keys, const u32* __restrict__ payload,
-                                            u32 n, u32 shift, u32 bits, const u32* __restrict__ scan,
-                                            u32 stride, Key* __restrict__ out,
-                                            u32* __restrict__ payload_out, u32* scan_1, u32* d) {
+extern "C" __global__ void __launch_bounds__(1024) four_way_scatter(
+    const Key* __restrict__ keys, const u32* __restrict__ payload, u32 n, u32 shift, u32 bits,
+    const u32* __restrict__ scan, u32 stride, Key* __restrict__ out, u32* __restrict__ payload_out,
+    u32* scan_1, u32* d) {
     Key key[LANES];
     load(keys, n, key);
     u32 place[LANES];

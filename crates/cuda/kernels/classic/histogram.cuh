@@ -12,7 +12,8 @@ constexpr u32 COUNTERS = 1024;
 
 // use(k, count) for each digit k of keys[0 .. n], by one thread each, neighbours for neighbours.
 template <class Use>
-__device__ inline void tile_histogram(const Key* __restrict__ keys, u32 n, u32 shift, u32 bits, Use use) {
+__device__ inline void tile_histogram(
+    const Key* __restrict__ keys, u32 n, u32 shift, u32 bits, Use use) {
     __shared__ u32 counters[COUNTERS];
     u32 radix = 1u << bits, copies = min(WARP, COUNTERS >> bits), own = threadIdx.x % copies;
 

@@ -34,9 +34,7 @@ __device__ inline u32 digit_of(Key code, u32 shift, u32 bits) {
 
 // Where the j-th of a thread's LANES keys stands; neighbours in the array are neighbouring threads.
 // Grid: ceil(n / (LANES * blockDim.x)).
-__device__ inline u32 lane_index(u32 j) {
-    return (blockIdx.x * LANES + j) * blockDim.x + threadIdx.x;
-}
+__device__ inline u32 lane_index(u32 j) { return (blockIdx.x * LANES + j) * blockDim.x + threadIdx.x; }
 
 // A thread's LANES items of an array of n.
 template <class T>

@@ -9,7 +9,8 @@ constexpr u32 SIDE = 32;
 
 // Block: (32, 8), or any (32, m). Grid: ceil(rows / 32) * ceil(columns / 32). Shared: none but its
 // own. out must not be in.
-extern "C" __global__ void __launch_bounds__(1024) transpose(const u32* in, u32* out, u32 rows, u32 columns) {
+extern "C" __global__ void __launch_bounds__(1024) transpose(
+    const u32* in, u32* out, u32 rows, u32 columns) {
     __shared__ u32 tile[SIDE][SIDE + 1];
     u32 tiles_across = (columns + SIDE - 1) / SIDE;
     u32 row = blockIdx.x / tiles_across * SIDE, column = blockIdx.x % tiles_across * SIDE;

@@ -16,8 +16,8 @@ constexpr u32 SCAN_ITEMS = 16;
 
 // Each block's exclusive scan; out may be in. z may be null where one block is enough.
 // Grid: (ceil(n / B), arrays). Shared: S(u32, B) + S(u32, blockDim.x).
-extern "C" __global__ void __launch_bounds__(1024)
-    scan_blocks(const u32* in, u32* out, u32 n, u32 stride, u32* z, u32 z_stride) {
+extern "C" __global__ void __launch_bounds__(1024) scan_blocks(
+    const u32* in, u32* out, u32 n, u32 stride, u32* z, u32 z_stride) {
     Shared shared;
     u32* part = shared.take<u32>(SCAN_ITEMS * blockDim.x);
     u32* tree = shared.take<u32>(blockDim.x);
@@ -64,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // To each number of block b the scanned Z[b] is added: the sum of the blocks before it.
 // Grid and blockDim: as scan_blocks. Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) add_sums(u32* array, u32 n, u32 stride, const u32* z, u32 z_stride) {
+extern "C" __global__ void __launch_bounds__(1024) add_sums(
+    u32* array, u32 n, u32 stride, const u32* z, u32 z_stride) {
     u32 before = z[u64(blockIdx.y) * z_stride + blockIdx.x];
     u32 start = blockIdx.x * SCAN_ITEMS * blockDim.x;
     array += u64(blockIdx.y) * stride;
@@ -72,7 +73,8 @@ extern "C" __global__ void __launch_bounds__(1024) add_sums(u32* array, u32 n, u
     // A few numbers at a time: more are in the way of more threads.
     constexpr u32 BATCH = 4;
 #pragma unroll 1
-    for (u32 first = start + threadIdx.x; first < start + SCAN_ITEMS * blockDim.x; first += BATCH * blockDim.x) {
+    for (u32 first = start + threadIdx.x; first < start + SCAN_ITEMS * blockDim.x;
+         first += BATCH * blockDim.x) {
         u32 value[BATCH];
 #pragma unroll
         for (u32 j = 0; j < BATCH; j++) {

@@ -17,8 +17,8 @@
 // The largest `code & mask`: the up-sweep of a tree with max in the place of +, and one atomic a
 // block. `largest` is zero before.
 // Grid: any; ceil(n / (LANES * blockDim.x)) at most. Shared: S(Key, blockDim.x).
-extern "C" __global__ void __launch_bounds__(1024)
-    split_largest(const Key* __restrict__ keys, u32 n, Key mask, Key* largest) {
+extern "C" __global__ void __launch_bounds__(1024) split_largest(
+    const Key* __restrict__ keys, u32 n, Key mask, Key* largest) {
     Shared shared;
     Key* tree = shared.take<Key>(blockDim.x);
     auto max_of = [](Key a, Key b) { return a > b ? a : b; };
@@ -39,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // e, and b where b is not null.
 // Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) split_falses(const Key* __restrict__ keys, u32 n, u32 bit, u32* e, u32* b) {
+extern "C" __global__ void __launch_bounds__(1024) split_falses(
+    const Key* __restrict__ keys, u32 n, u32 bit, u32* e, u32* b) {
     Key key[LANES];
     load(keys, n, key);
 
@@ -56,9 +57,10 @@ extern "C" __global__ void __launch_bounds__(1024) split_falses(const Key* __res
 // totalFalses, t, d, and the scatter. payload and payload_out may be null; so may total_falses (one
 // number), t and d, which show the arrays where they are not.
 // Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) split_scatter(const Key* __restrict__ keys, const u32* __restrict__ payload,
-                                         u32 n, u32 bit, const u32* __restrict__ f, Key* __restrict__ out,
-                                         u32* __restrict__ payload_out, u32* total_falses, u32* t, u32* d) {
+extern "C" __global__ void __launch_bounds__(1024) split_scatter(
+    const Key* __restrict__ keys, const u32* __restrict__ payload, u32 n, u32 bit,
+    const u32* __restrict__ f, Key* __restrict__ out, u32* __restrict__ payload_out, u32* total_falses,
+    u32* t, u32* d) {
     u32 last_false = digit_of(keys[n - 1], bit, 1) ^ 1;
     u32 falses = last_false + f[n - 1];
     Key key[LANES];

@@ -20,8 +20,9 @@
 // Grid: ceil(n / tile). tile: ITEMS * blockDim.x at most. Shared, with m = blockDim.x if tile is no
 // more than that, else ITEMS * blockDim.x: S(Key, m), and S(u32, m) with positions.
 template <u32 ITEMS_>
-__device__ inline void sort_one_tile(const Key* __restrict__ keys, u32 n, u32 tile, u32 bit, u32 end,
-                                     Key* __restrict__ out, u32* __restrict__ positions) {
+__device__ inline void sort_one_tile(
+    const Key* __restrict__ keys, u32 n, u32 tile, u32 bit, u32 end, Key* __restrict__ out,
+    u32* __restrict__ positions) {
     Shared shared;
     Key* sorted = shared.take<Key>(ITEMS_ * blockDim.x);
     u32* position = positions ? shared.take<u32>(ITEMS_ * blockDim.x) : nullptr;
@@ -43,8 +44,8 @@ __device__ inline void sort_one_tile(const Key* __restrict__ keys, u32 n, u32 ti
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
-    tile_merge_tiles(const Key* keys, u32 n, u32 tile, u32 bit, u32 end, Key* out, u32* positions) {
+extern "C" __global__ void __launch_bounds__(1024) tile_merge_tiles(
+    const Key* keys, u32 n, u32 tile, u32 bit, u32 end, Key* out, u32* positions) {
     if (tile <= blockDim.x)
         sort_one_tile<1>(keys, n, tile, bit, end, out, positions);
     else
@@ -54,9 +55,9 @@ extern "C" __global__ void __launch_bounds__(1024)
 // reversed: the second run of each pair turned round behind the first. Only to be shown: a merge
 // reads its runs so in its first step.
 // Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) tile_merge_reverse(const Key* __restrict__ keys, const u32* __restrict__ positions,
-                                              u32 n, u32 run, Key* __restrict__ out,
-                                              u32* __restrict__ positions_out) {
+extern "C" __global__ void __launch_bounds__(1024) tile_merge_reverse(
+    const Key* __restrict__ keys, const u32* __restrict__ positions, u32 n, u32 run,
+    Key* __restrict__ out, u32* __restrict__ positions_out) {
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) {
         u32 i = lane_index(j);
@@ -104,7 +105,8 @@ __device__ inline void merge_groups(const Merge& m) {
         u32 v = first_of_group<COUNT>(group & (groups_a_pair - 1), last);
 #pragma unroll
         for (u32 k = 0; k < 1 << COUNT; k++)
-            element[j][k] = read<POSITIONS>(m.keys, m.positions, pair, before, v + k * last, turned_from);
+            element[j][k] =
+                read<POSITIONS>(m.keys, m.positions, pair, before, v + k * last, turned_from);
     }
 #pragma unroll
     for (u32 j = 0; j < GROUPS; j++) {
@@ -145,9 +147,9 @@ __device__ inline void merge_steps(const Merge& m, u32 count) {
 // is 1, when tile_merge_reverse has turned them. mask: the bits that are compared; all of them where
 // the positions are null.
 // Grid: ceil(ceil(n / (2 * run)) * 2 * run / (PLACES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) tile_merge_steps(const Key* keys, const u32* positions, u32 n, u32 run,
-                                            u32 distance, u32 count, Key mask, u32 turned, Key* out,
-                                            u32* positions_out) {
+extern "C" __global__ void __launch_bounds__(1024) tile_merge_steps(
+    const Key* keys, const u32* positions, u32 n, u32 run, u32 distance, u32 count, Key mask, u32 turned,
+    Key* out, u32* positions_out) {
     Merge merge{keys, positions, n, run, distance, mask, turned, out, positions_out};
     if (positions)
         merge_steps<true>(merge, count);
@@ -184,7 +186,8 @@ __device__ inline void merge_tile(const Merge& m, Pair pair, u32 start) {
     constexpr u32 COUNT = POSITIONS || sizeof(Key) == 8 ? 3 : 4;
     constexpr u32 BATCH = 4;
     u32 size = 2 * m.distance, turned_from = m.turned_from();
-    auto before = Layout<WHOLE>::before_step(pair, m.run, size), after = Layout<WHOLE>::before_step(pair, m.run, 1);
+    auto before = Layout<WHOLE>::before_step(pair, m.run, size),
+         after = Layout<WHOLE>::before_step(pair, m.run, 1);
     Shared shared;
     Key* keys = shared.take<Key>(size);
     u32* positions = POSITIONS ? shared.take<u32>(size) : nullptr;
@@ -195,7 +198,8 @@ __device__ inline void merge_tile(const Merge& m, Pair pair, u32 start) {
 #pragma unroll
         for (u32 j = 0; j < BATCH; j++) {
             u32 i = first + j * blockDim.x;
-            if (i < size) element[j] = read<POSITIONS>(m.keys, m.positions, pair, before, start + i, turned_from);
+            if (i < size)
+                element[j] = read<POSITIONS>(m.keys, m.positions, pair, before, start + i, turned_from);
         }
 #pragma unroll
         for (u32 j = 0; j < BATCH; j++) {
@@ -236,9 +240,9 @@ __device__ inline void merge_tile(const Merge& m) {
 // The rest as above.
 // Grid: ceil(n / (2 * run)) * (run / distance). blockDim: any.
 // Shared: S(Key, 2 * distance), and S(u32, 2 * distance) with positions.
-extern "C" __global__ void __launch_bounds__(1024)
-    tile_merge_tile_steps(const Key* keys, const u32* positions, u32 n, u32 run, u32 distance, Key mask,
-                          u32 turned, Key* out, u32* positions_out) {
+extern "C" __global__ void __launch_bounds__(1024) tile_merge_tile_steps(
+    const Key* keys, const u32* positions, u32 n, u32 run, u32 distance, Key mask, u32 turned, Key* out,
+    u32* positions_out) {
     Merge merge{keys, positions, n, run, distance, mask, turned, out, positions_out};
     if (positions)
         merge_tile<true>(merge);
