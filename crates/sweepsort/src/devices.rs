@@ -30,31 +30,68 @@ pub fn devices() -> Vec<Device> {
         absent: None,
         auto: true,
     };
-    let missing = [Choice::Cuda, Choice::Wgpu].map(|choice| Device {
-        engine: choice.name(),
+    let wgpu = Device {
+        engine: "wgpu",
         name: String::new(),
-        absent: Some(why_absent(choice).to_owned()),
+        absent: Some(NO_WGPU.to_owned()),
         auto: false,
-    });
-    [cpu].into_iter().chain(missing).collect()
+    };
+    [cpu].into_iter().chain(cuda()).chain([wgpu]).collect()
 }
 
-/// Why the engine of a choice cannot be had.
-fn why_absent(choice: Choice) -> &'static str {
-    match choice {
-        Choice::Cuda => "this version has no CUDA engine yet; use cpu",
-        Choice::Wgpu => "this version has no wgpu engine yet; use cpu",
-        Choice::Auto | Choice::Cpu => unreachable!("the CPU engine is always here"),
+const NO_WGPU: &str = "this version has no wgpu engine yet; use cpu";
+
+/// The devices of the CUDA engine, or why there is none.
+#[cfg(feature = "cuda")]
+fn cuda() -> Vec<Device> {
+    let device = |name, absent| Device {
+        engine: "cuda",
+        name,
+        absent,
+        auto: false,
+    };
+    match sweepsort_cuda::Device::all() {
+        Err(error) => vec![device(String::new(), Some(format!("{error}, or use cpu")))],
+        Ok(all) => {
+            let driver = sweepsort_cuda::Device::driver_release().unwrap_or("unknown");
+            let name = |facts: sweepsort_cuda::Facts| {
+                let (major, minor) = facts.capability;
+                let gib = facts.memory_bytes as f64 / f64::from(1 << 30);
+                format!(
+                    "{}, {gib:.1} GiB of memory, {} multiprocessors, compute capability \
+                     {major}.{minor}, driver {driver}",
+                    facts.name, facts.multiprocessors
+                )
+            };
+            all.into_iter()
+                .map(|facts| device(name(facts), None))
+                .collect()
+        }
     }
 }
 
-/// Whether a choice can be met.
-pub(crate) fn present(choice: Choice) -> Result<(), Error> {
-    match choice {
-        Choice::Auto | Choice::Cpu => Ok(()),
-        Choice::Cuda | Choice::Wgpu => Err(Error::EngineAbsent {
-            engine: choice.name(),
-            why: why_absent(choice).to_owned(),
-        }),
+#[cfg(not(feature = "cuda"))]
+const NO_CUDA: &str = "this build has no CUDA engine; build it with the feature cuda, or use cpu";
+
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Vec<Device> {
+    vec![Device {
+        engine: "cuda",
+        name: String::new(),
+        absent: Some(NO_CUDA.to_owned()),
+        auto: false,
+    }]
+}
+
+/// The error for an engine that this build does not have.
+pub(crate) fn absent(choice: Choice) -> Error {
+    let why = match choice {
+        #[cfg(not(feature = "cuda"))]
+        Choice::Cuda => NO_CUDA,
+        _ => NO_WGPU,
+    };
+    Error::EngineAbsent {
+        engine: choice.name(),
+        why: why.to_owned(),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) static NATURAL: Sorter = Sorter {
     algorithm: Cow::Borrowed("auto"),
     reason: "the CPU engine is the only one here",
     engine: CpuEngine::ephemeral(),
-    twin: None,
+    other: None,
 };
 
 /// Sorts with fixed options, keeps its scratch memory between calls, and can be shared by threads.
@@ -48,8 +48,9 @@ pub struct Sorter {
     algorithm: Cow<'static, str>,
     reason: &'static str,
     engine: CpuEngine,
-    /// What sorts instead of the engine, where a classic was asked for.
-    twin: Option<TwinEngine>,
+    /// What runs tasks instead, where a classic or another engine was asked for; the CPU engine
+    /// then does the work around a sort.
+    other: Option<Box<dyn Engine>>,
 }
 
 /// The options of a [`Sorter`].
@@ -97,7 +98,8 @@ impl Builder {
 
     /// The method, one that the engine has; `auto` unless said otherwise.
     ///
-    /// The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins
+    /// The CUDA engine has `split`, `four-way`, `block-histogram`, `tile-merge` and `coalesced`, for keys
+    /// of 32 and 64 bits. The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins
     /// of the classics on one thread, to learn from and to compare with: `counting-lsd`, `split`,
     /// `four-way`, `block-histogram`, `tile-merge`, `coalesced`, `onesweep`.
     pub fn algorithm(mut self, name: impl Into<String>) -> Self {
@@ -130,39 +132,15 @@ impl Builder {
     /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`]; [`Error::Unsupported`] for a digit or
     /// block that the algorithm does not take.
     pub fn build(self) -> Result<Sorter> {
-        devices::present(self.choice)?;
         let engine = CpuEngine::new(self.threads);
-        let name = self.algorithm.unwrap_or_else(|| "auto".into());
-        let twin = match engine.algorithms().contains(&name.as_str()) {
-            true => None,
-            false => Some(TwinEngine {
-                radix_bits: self.radix_bits,
-                block: self.block,
-            }),
+        let name = self.algorithm.clone().unwrap_or_else(|| "auto".into());
+        let other = match self.choice {
+            Choice::Auto | Choice::Cpu => self.twin(&engine, &name)?,
+            Choice::Cuda => Some(self.cuda(&name)?),
+            Choice::Wgpu => return Err(devices::absent(self.choice)),
         };
-        match &twin {
-            Some(twin) if twin.algorithms().contains(&name.as_str()) => twin.check(&name)?,
-            Some(twin) => {
-                let (own, classics) = (engine.algorithms(), twin.algorithms());
-                let more = classics.iter().filter(|name| !own.contains(name));
-                let known: Vec<&str> = own.iter().chain(more).copied().collect();
-                return Err(Error::UnknownAlgorithm {
-                    engine: engine.name(),
-                    name,
-                    known: known.join(", "),
-                });
-            }
-            None if self.radix_bits.is_some() || self.block.is_some() => {
-                return Err(Error::Unsupported {
-                    engine: engine.name(),
-                    what: format!("a choice of digit or block for algorithm '{name}'"),
-                    instead: "a classic, such as block-histogram".into(),
-                });
-            }
-            None => {}
-        }
         let reason = match self.choice {
-            Choice::Auto if twin.is_none() => NATURAL.reason,
+            Choice::Auto if other.is_none() => NATURAL.reason,
             _ => "asked for",
         };
         Ok(Sorter {
@@ -172,8 +150,54 @@ impl Builder {
             algorithm: Cow::Owned(name),
             reason,
             engine,
-            twin,
+            other,
         })
+    }
+
+    /// The twin of that name, if it is not one of the CPU engine's own.
+    fn twin(&self, engine: &CpuEngine, name: &str) -> Result<Option<Box<dyn Engine>>> {
+        let own = engine.algorithms();
+        if own.contains(&name) {
+            return match (self.radix_bits, self.block) {
+                (None, None) => Ok(None),
+                _ => Err(Error::Unsupported {
+                    engine: engine.name(),
+                    what: format!("a choice of digit or block for algorithm '{name}'"),
+                    instead: "a classic, such as block-histogram".into(),
+                }),
+            };
+        }
+        let twin = TwinEngine {
+            radix_bits: self.radix_bits,
+            block: self.block,
+        };
+        let classics = twin.algorithms();
+        if !classics.contains(&name) {
+            let more = classics.iter().filter(|name| !own.contains(name));
+            let known: Vec<&str> = own.iter().chain(more).copied().collect();
+            return Err(Error::UnknownAlgorithm {
+                engine: engine.name(),
+                name: name.to_owned(),
+                known: known.join(", "),
+            });
+        }
+        twin.check(name)?;
+        Ok(Some(Box::new(twin)))
+    }
+
+    /// The CUDA engine on the first device.
+    #[cfg(feature = "cuda")]
+    fn cuda(&self, name: &str) -> Result<Box<dyn Engine>> {
+        let mut engine = sweepsort_cuda::CudaEngine::open(0)?;
+        engine.radix_bits = self.radix_bits;
+        engine.block = self.block;
+        engine.check(name)?;
+        Ok(Box::new(engine))
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn cuda(&self, _: &str) -> Result<Box<dyn Engine>> {
+        Err(devices::absent(self.choice))
     }
 }
 
@@ -351,8 +375,8 @@ impl Sorter {
 
     /// What runs tasks.
     fn runner(&self) -> &dyn Engine {
-        match &self.twin {
-            Some(twin) => twin,
+        match &self.other {
+            Some(other) => other.as_ref(),
             None => &self.engine,
         }
     }

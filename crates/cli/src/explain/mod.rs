@@ -83,7 +83,7 @@ pub struct Args {
     #[arg(long)]
     pub break_stability: bool,
 
-    /// What sorts: auto, cpu or cuda
+    /// Where the arrays come from: cpu (the default), or cuda for the device's own
     #[arg(
         long,
         value_name = "ENGINE",
@@ -146,14 +146,6 @@ fn algorithm_help() -> String {
 /// # Errors
 /// Keys that are none, parameters that the algorithm does not take, outputs that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
-    if args.engine != Choice::Auto && args.engine != Choice::Cpu {
-        // The device's arrays are not to be had; the library says why.
-        sweepsort::Sorter::builder().engine(args.engine).build()?;
-        return Err(Failure::input(format!(
-            "engine {} cannot show its arrays yet; use --engine cpu",
-            args.engine
-        )));
-    }
     let order = match args.order.reverse {
         true => Order::Descending,
         false => Order::Ascending,
@@ -167,6 +159,7 @@ pub fn run(args: &Args) -> Result<()> {
         block: args.block,
         seed: args.seed,
         break_stability: args.break_stability,
+        engine: args.engine,
         ..Options::of(args.algorithm)
     };
     let view = keys::explained(&args.keys, args.ty, &options)?;

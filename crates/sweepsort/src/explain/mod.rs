@@ -18,12 +18,15 @@
 //! ```
 
 mod destination;
+#[cfg(feature = "cuda")]
+mod device;
 mod stage;
 
 use std::ops::Range;
 
 use sweepsort_core::{
-    Codec, Coder, Digit, Error, Nan, Order, RadixKey, Result, Width, Word, with_width, with_words,
+    Choice, Codec, Coder, Digit, Error, Nan, Order, RadixKey, Result, Width, Word, with_width,
+    with_words,
 };
 use sweepsort_twin::{self as twin, Record, Trace};
 
@@ -58,6 +61,9 @@ pub struct Options {
     pub seed: u64,
     /// Turns equal digits round in each pass, to show why LSD radix sort must be stable.
     pub break_stability: bool,
+    /// Where the arrays come from: the twin, or with [`Choice::Cuda`] the device itself, for keys of
+    /// 32 and 64 bits.
+    pub engine: Choice,
 }
 
 impl Options {
@@ -73,6 +79,7 @@ impl Options {
             block: None,
             seed: 0,
             break_stability: false,
+            engine: Choice::Auto,
         }
     }
 }
@@ -229,8 +236,16 @@ fn explain_words<W: Word>(
         .zip(0..)
         .map(|(&code, payload)| Record { code, payload })
         .collect();
-    let mut trace = Trace::on();
-    twin::run(algorithm, &mut records, &chosen, &mut trace)?;
+    let traced = match options.engine {
+        Choice::Auto | Choice::Cpu => {
+            let mut trace = Trace::on();
+            twin::run(algorithm, &mut records, &chosen, &mut trace)?;
+            trace.into_passes()
+        }
+        #[cfg(feature = "cuda")]
+        Choice::Cuda => device::run(algorithm, &mut records, &chosen)?,
+        choice => return Err(crate::devices::absent(choice)),
+    };
 
     let bits = chosen.bits.start..chosen.bits.end.min(width);
     let sorted_by = W::mask(&bits);
@@ -242,7 +257,7 @@ fn explain_words<W: Word>(
             code: code.widen(),
         })
         .collect();
-    let passes = passes(algorithm, trace.into_passes(), &keys, &chosen);
+    let passes = passes(algorithm, traced, &keys, &chosen);
     Ok(Explanation {
         algorithm,
         kind: codec.kind,
