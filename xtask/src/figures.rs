@@ -27,7 +27,7 @@ pub fn write() -> Result<()> {
         if std::fs::read_to_string(path).ok().as_ref() != Some(content) {
             std::fs::create_dir_all(path.parent().context("a file in no folder")?)?;
             std::fs::write(path, content).with_context(|| path.display().to_string())?;
-            println!("{}", path.display());
+            println!("{}", shown(path));
             written += 1;
         }
     }

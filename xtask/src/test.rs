@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "repository",
-        what: "links, records and the README's table hold; no machine's paths or hosts",
+        what: "links, records and tables hold; no machine's paths or hosts",
         run: |_| repository::check(),
     },
     Step {
