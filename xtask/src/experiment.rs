@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::charts::chart_of;
+use crate::readme::count;
 use crate::record::{Record, Row};
 use crate::tables::link;
 
@@ -50,10 +51,10 @@ pub fn table(record: &Record, file: &str) -> Result<String> {
         text,
         "\n{} uniform u32 keys, one thread; {}, {}; {day}, commit {}. All outputs are verified. [The \
          record]({}), [a chart]({}).",
-        standard.n,
+        count(standard.n),
         machine.cpu,
         machine.os,
-        machine.commit.get(..12).unwrap_or(&machine.commit),
+        machine.commit,
         link(Path::new(file), DEPTH),
         link(&chart_of(Path::new(file))?, DEPTH),
     )?;

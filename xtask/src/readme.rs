@@ -141,7 +141,7 @@ fn task(row: &Row) -> String {
 }
 
 /// `10^k` where it is one, else digits in groups.
-fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let exponent = n.checked_ilog10().unwrap_or(0);
     if exponent >= 3 && 10u64.pow(exponent) == n {
         let digits = exponent.to_string();
@@ -251,6 +251,7 @@ mod tests {
             threads: 2,
             keys_per_s: Some(millions * 1e6),
             verified: true,
+            ..Row::default()
         };
         let record = Record {
             machine: Machine {

@@ -18,7 +18,7 @@ pub struct Machine {
     pub commit: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct Row {
     pub contender: String,
     pub algorithm: Option<String>,
