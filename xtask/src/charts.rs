@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::process::{cargo, root, run as run_command};
-use crate::readme;
+use crate::tables;
 
-/// Draws the charts of these records, or of the README's.
+/// Draws the charts of these records, or of those that documents show.
 pub fn run(records: &[PathBuf]) -> Result<()> {
-    let of_readme = match records {
-        [] => Some(PathBuf::from(readme::record_file()?)),
-        _ => None,
+    let shown = match records {
+        [] => tables::records()?,
+        _ => records.to_vec(),
     };
-    for record in records.iter().chain(&of_readme) {
+    for record in &shown {
         let chart = chart_of(record)?;
         if let Some(folder) = chart.parent() {
             std::fs::create_dir_all(root().join(folder))?;

@@ -21,13 +21,14 @@ const FENCE: &str = "```";
 
 /// Makes all figures anew.
 pub fn write() -> Result<()> {
+    run_command(cargo().args(["build", "--quiet", "--package", "sweepsort-cli"]))?;
     let made = make()?;
     let mut written = 0;
     for (path, content) in &made {
         if std::fs::read_to_string(path).ok().as_ref() != Some(content) {
             std::fs::create_dir_all(path.parent().context("a file in no folder")?)?;
             std::fs::write(path, content).with_context(|| path.display().to_string())?;
-            println!("{}", path.display());
+            println!("{}", shown(path));
             written += 1;
         }
     }
@@ -38,7 +39,7 @@ pub fn write() -> Result<()> {
     }
 }
 
-/// Fails if a figure is not what the tool makes now.
+/// Fails if a figure is not what the tool makes, which must be built.
 pub fn check() -> Result<()> {
     let made = make()?;
     let mut wrong: Vec<String> = made
@@ -60,7 +61,6 @@ pub fn check() -> Result<()> {
 
 /// Every page with its figures, and every drawing, by path.
 fn make() -> Result<BTreeMap<PathBuf, String>> {
-    run_command(cargo().args(["build", "--quiet", "--package", "sweepsort-cli"]))?;
     let tool = target_dir()?.join("debug").join("sweepsort");
     let explain = |arguments: &str, more: &[&str]| {
         let mut words = arguments.split_whitespace();

@@ -2,6 +2,7 @@
 
 mod charts;
 mod counts;
+mod experiment;
 mod figures;
 mod files;
 mod fuzz;
@@ -12,6 +13,7 @@ mod readme;
 mod record;
 mod repository;
 mod sanitize;
+mod tables;
 mod test;
 mod tools;
 
@@ -64,7 +66,7 @@ enum Chore {
     },
     /// Draws charts of benchmark records in docs/charts/.
     Charts {
-        /// Records in results/; the README's unless given.
+        /// Records in results/; those that documents show unless given.
         records: Vec<PathBuf>,
     },
     /// Makes the figures of docs/algorithms/ with `sweepsort explain`.
@@ -77,8 +79,8 @@ enum Chore {
         #[arg(long, default_value = "target/files")]
         folder: PathBuf,
     },
-    /// Fills the README's table from the record in results/ that its opening comment names.
-    ReadmeTable,
+    /// Fills the tables of documents from the records in results/ that their opening comments name.
+    Tables,
 }
 
 fn main() -> ExitCode {
@@ -93,7 +95,7 @@ fn main() -> ExitCode {
         Chore::Charts { records } => charts::run(&records),
         Chore::Figures => figures::write(),
         Chore::Files { record, folder } => files::run(&record, &folder),
-        Chore::ReadmeTable => readme::write_table(),
+        Chore::Tables => tables::write(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

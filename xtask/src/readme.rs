@@ -1,7 +1,7 @@
-//! The README: its table comes from a record in `results/`, and its commands run.
+//! The README: the table of its record, and its commands, which run.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
@@ -10,10 +10,6 @@ use crate::process::{program, root, run, target_dir, works};
 use crate::record::{Machine, Record, Row};
 use crate::test::Outcome;
 
-/// The table stands between these two; the first names the record.
-const BEGIN: &str = "<!-- bench:begin";
-const END: &str = "<!-- bench:end -->";
-
 /// The table has inputs of so many keys or more.
 const SHOWN_FROM: u64 = 10_000_000;
 
@@ -21,73 +17,8 @@ const SHOWN_FROM: u64 = 10_000_000;
 /// chart has all.
 const OTHER_INPUTS: &[&str] = &["sorted", "reverse", "equal", "zipf"];
 
-/// Fills the table anew.
-pub fn write_table() -> Result<()> {
-    let (old, new) = (read()?, filled()?);
-    if new == old {
-        println!("README.md is up to date");
-    } else {
-        std::fs::write(path(), new)?;
-        println!("README.md has a new table");
-    }
-    Ok(())
-}
-
-/// Fails if the table is not what its record gives.
-pub fn check_table() -> Result<()> {
-    if filled()? != read()? {
-        bail!("the README's table is not what its record gives; run `cargo xtask readme-table`");
-    }
-    Ok(())
-}
-
-fn path() -> PathBuf {
-    root().join("README.md")
-}
-
-fn read() -> Result<String> {
-    std::fs::read_to_string(path()).context("README.md")
-}
-
-/// The README in three parts: up to the record's name, that name, and from the table's end.
-fn parts(readme: &str) -> Result<(&str, &str, &str)> {
-    let (before, rest) = readme
-        .split_once(BEGIN)
-        .with_context(|| format!("README.md has no `{BEGIN} FILE -->`"))?;
-    let (file, rest) = rest
-        .split_once("-->")
-        .context("README.md: an open comment")?;
-    let (_, after) = rest
-        .split_once(END)
-        .with_context(|| format!("README.md has no `{END}`"))?;
-    Ok((before, file.trim(), after))
-}
-
-/// The record that the README's table comes from.
-pub fn record_file() -> Result<String> {
-    let readme = read()?;
-    match parts(&readme)? {
-        (_, "", _) => bail!("README.md names no record; name one in its `{BEGIN} FILE -->`"),
-        (_, file, _) => Ok(file.to_owned()),
-    }
-}
-
-/// The README with its table filled from its record.
-fn filled() -> Result<String> {
-    let readme = read()?;
-    let (before, file, after) = parts(&readme)?;
-    if file.is_empty() {
-        println!("README.md names no record, and has no table");
-        return Ok(readme);
-    }
-    let text = std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())?;
-    let record = Record::parse(&text).with_context(|| file.to_owned())?;
-    let table = table(&record, file)?;
-    Ok(format!("{before}{BEGIN} {file} -->\n{table}{END}{after}"))
-}
-
 /// The tables: speed on uniform keys, and on a few other inputs where the record has them.
-fn table(record: &Record, file: &str) -> Result<String> {
+pub fn table(record: &Record, file: &str) -> Result<String> {
     let results: Vec<Comparison> = comparisons(&record.rows);
     let uniform = |it: &&Comparison| it.ours.distribution == "uniform" && it.ours.n >= SHOWN_FROM;
     let mut text = String::from(
@@ -210,7 +141,7 @@ fn task(row: &Row) -> String {
 }
 
 /// `10^k` where it is one, else digits in groups.
-fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let exponent = n.checked_ilog10().unwrap_or(0);
     if exponent >= 3 && 10u64.pow(exponent) == n {
         let digits = exponent.to_string();
@@ -245,7 +176,7 @@ pub fn run_commands() -> Result<Outcome> {
     if !works(program("sh").args(["-c", "true"])) {
         return Ok(Outcome::NotRun("there is no sh to run its commands".into()));
     }
-    let readme = read()?;
+    let readme = std::fs::read_to_string(root().join("README.md")).context("README.md")?;
     let lines: Vec<&str> = commands(&readme).collect();
     let (in_repository, tool): (Vec<&str>, Vec<&str>) = lines
         .into_iter()
@@ -320,6 +251,7 @@ mod tests {
             threads: 2,
             keys_per_s: Some(millions * 1e6),
             verified: true,
+            ..Row::default()
         };
         let record = Record {
             machine: Machine {

@@ -18,15 +18,20 @@ pub struct Machine {
     pub commit: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct Row {
     pub contender: String,
+    pub algorithm: Option<String>,
     #[serde(rename = "type")]
     pub key_type: String,
     pub value_type: Option<String>,
     pub n: u64,
     pub distribution: String,
     pub threads: u64,
+    pub radix_bits: Option<u32>,
+    pub median_s: Option<f64>,
+    pub min_s: Option<f64>,
+    pub max_s: Option<f64>,
     pub keys_per_s: Option<f64>,
     pub verified: bool,
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::process::{output, program, root, works};
 use crate::test::Outcome;
-use crate::{readme, record};
+use crate::{record, tables};
 
 /// Where every package of `Cargo.lock` that is not ours comes from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
@@ -25,9 +25,9 @@ const FOREIGN: &[[&str; 2]] = &[
     ["registry.npm", "js.org"],
 ];
 
-/// Checks the tracked files and the README's table.
+/// Checks the tracked files and the tables.
 pub fn check() -> Result<Outcome> {
-    readme::check_table()?;
+    tables::check()?;
     if !works(program("git").args(["rev-parse", "--git-dir"])) {
         return Ok(Outcome::NotRun(
             "this is no git checkout, so the tracked files are unknown".into(),

@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "repository",
-        what: "links, records and the README's table hold; no machine's paths or hosts",
+        what: "links, records and tables hold; no machine's paths or hosts",
         run: |_| repository::check(),
     },
     Step {
@@ -59,6 +59,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "figures",
         what: "the figures of docs/algorithms/ are what explain makes",
+        // By the tool that the tests have built.
         run: |_| figures::check().map(|()| Outcome::Passed),
     },
     Step {
@@ -192,11 +193,9 @@ fn page(state: &mut State) -> Result<Outcome> {
     if let Err(error) = CHROMIUM.need(state.install) {
         return Ok(Outcome::NotRun(format!("{error:#}")));
     }
-    // No part of `cargo test --workspace`, which is to pass without a browser.
-    run_tests(
-        state,
-        &["test", "--package", "sweepsort-cli", "--test", "page"],
-    )
+    // No part of `cargo test --workspace`, which is to pass without a browser; built as by that, so
+    // that little is built again.
+    run_tests(state, &["test", "--workspace", "--test", "page"])
 }
 
 fn documentation(_: &mut State) -> Result<Outcome> {

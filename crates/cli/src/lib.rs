@@ -2,8 +2,8 @@
 //!
 //! A file's way through the modules: [`args`] says what is wanted; [`input`] and [`mod@format`] make
 //! keys of a file; [`mod@sort`] (or [`check`]) works on them in [`memory`]; [`output`] makes a file
-//! of them; [`summary`] tells what was done, or [`exit`] what was wrong. [`mod@explain`] and [`bench`]
-//! go their own ways.
+//! of them; [`summary`] tells what was done, or [`exit`] what was wrong. [`mod@explain`] and
+//! [`mod@bench`] go their own ways.
 
 pub mod args;
 pub mod bench;

@@ -56,7 +56,7 @@ pub fn run(args: &SortArgs) -> Result<()> {
     if let Some(values) = &values {
         targets.push(Target::of_values(args, values)?);
     }
-    fits_memory(args, &input, values.as_ref())?;
+    fits_memory(args, &sorter, &input, values.as_ref())?;
 
     output::clean_when_interrupted();
     let progress = Progress::new(args.quiet);
@@ -222,7 +222,12 @@ fn equally_many(args: &SortArgs, keys: usize, values: usize) -> Result<()> {
 }
 
 /// Refuses input that does not fit memory together with what sorting it takes.
-fn fits_memory(args: &SortArgs, input: &Input, values: Option<&Input>) -> Result<()> {
+fn fits_memory(
+    args: &SortArgs,
+    sorter: &Sorter,
+    input: &Input,
+    values: Option<&Input>,
+) -> Result<()> {
     let Some(bytes) = input.bytes() else {
         // A stream's reader counts as it goes.
         return Ok(());
@@ -234,6 +239,14 @@ fn fits_memory(args: &SortArgs, input: &Input, values: Option<&Input>) -> Result
         Some(count) if args.argsort => (count as u64).saturating_mul(ARGSORT_BYTES),
         Some(_) => bytes.saturating_add(value_bytes).saturating_add(SCRATCH),
     };
+    // A classic keeps arrays beside the keys, and takes more.
+    let value_width = values.map_or(0, |values| values.ty().bytes());
+    let planned = input.count().map(|count| {
+        with_key!(input.ty(), |K| sorter
+            .plan::<<K as Key>::Radix>(count, value_width))
+    });
+    let planned = planned.transpose()?.map_or(0, |plan| plan.workspace_bytes);
+    let scratch = scratch.max(planned as u64);
     let all = bytes.saturating_add(value_bytes).saturating_add(scratch);
     memory::require(
         all,

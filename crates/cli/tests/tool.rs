@@ -303,6 +303,33 @@ fn values_travel_with_their_keys() {
 }
 
 /// What is wrong, the exit code, parts of the line.
+/// A classic sorts a whole file as the engine does, and the summary names it.
+#[test]
+fn classics_sort_files() {
+    let here = Folder::new();
+    here.good("gen -n 3000 -d zipf -o keys.i16");
+    here.good("gen -n 3000 -s 1 -o values.u64");
+    here.good("sort keys.i16 -r -o sorted.i16 --values values.u64 --values-out moved.u64");
+    let (sorted, moved) = (here.read("sorted.i16"), here.read("moved.u64"));
+    for algorithm in [
+        "counting-lsd",
+        "split",
+        "four-way",
+        "block-histogram",
+        "tile-merge",
+        "coalesced",
+        "onesweep",
+    ] {
+        let summary = here.good(&format!(
+            "sort keys.i16 -r -o classic.i16 --values values.u64 --values-out classic.u64 --force \
+             --engine cpu --algorithm {algorithm} --json"
+        ));
+        assert!(summary.contains(&format!("\"algorithm\": \"{algorithm}\"")));
+        assert!(here.read("classic.i16") == sorted, "{algorithm}");
+        assert!(here.read("classic.u64") == moved, "{algorithm}");
+    }
+}
+
 #[test]
 fn errors() {
     let here = Folder::new();

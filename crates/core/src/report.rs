@@ -77,7 +77,8 @@ pub struct Report {
     pub keys: usize,
     /// How many threads shared the work.
     pub threads: usize,
-    /// How many 8-bit digits the sorted bits have: the passes of a plain radix sort.
+    /// How many passes there are where none is skipped: those of a plain radix sort by 8-bit
+    /// digits, or a classic's own.
     pub passes_possible: u32,
     /// How many passes ran: the most that any key took part in.
     pub passes_run: u32,

@@ -186,6 +186,7 @@ impl<'a> Panel<'a> {
             by.entry(who).or_default().push(row);
         }
         let ours: Vec<Who> = by.keys().filter(|who| by[who][0].ours()).cloned().collect();
+        let one_name = ours.iter().all(|who| who.0 == ours[0].0);
         let threads = ours.iter().map(|who| who.1).collect::<BTreeSet<_>>().len() > 1;
         let mut all: Vec<(Who, Vec<&Row>)> = by.into_iter().collect();
         // By the geometric mean of the throughput.
@@ -209,10 +210,13 @@ impl<'a> Panel<'a> {
                 }
                 PEERS[peers - 1]
             };
-            let (mut label, n, method) = who;
-            if let Some(method) = method {
-                label += &format!(" ({method})");
-            }
+            let (contender, n, method) = who;
+            let mut label = match method {
+                // The method says enough where all of ours are one contender.
+                Some(method) if one_name => method,
+                Some(method) => format!("{contender} ({method})"),
+                None => contender,
+            };
             if threads {
                 label += &format!(" ×{n}");
             }

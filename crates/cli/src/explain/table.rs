@@ -17,6 +17,11 @@ const COLUMNS: usize = 16;
 pub fn render(view: &View, passes: Range<usize>) -> String {
     let mut text = String::new();
     head(view, &mut text);
+    // A part of the passes does not lead to the output.
+    let output = match passes.len() == view.passes.len() {
+        true => "Output",
+        false => "Output of all passes",
+    };
     for number in passes {
         let title = view.title(number);
         add(
@@ -26,7 +31,7 @@ pub fn render(view: &View, passes: Range<usize>) -> String {
         pass_tables(view, &view.passes[number], &mut text);
     }
     let names: Vec<String> = view.output.iter().map(|&p| view.name(p)).collect();
-    add(&mut text, &format!("\nOutput: {}\n", names.join(" ")));
+    add(&mut text, &format!("\n{output}: {}\n", names.join(" ")));
     if !view.sorted {
         add(
             &mut text,
