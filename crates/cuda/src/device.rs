@@ -266,6 +266,7 @@ mod tests {
         match (Device::all(), Device::open(0)) {
             (Ok(all), Ok(device)) => assert_eq!(&all[0], device.facts()),
             (Err(all), Err(open)) => {
+                println!("{all}");
                 assert!(all.is_absence() && all == open, "{all} / {open}");
                 let core = all.into_core(sweepsort_core::DataState::Untouched);
                 assert!(

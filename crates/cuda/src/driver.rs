@@ -50,7 +50,7 @@ fn start() -> Result<CudaVersion> {
     let found = LIBRARIES.iter().find_map(|&name| {
         // SAFETY: the driver's library may be loaded by any program.
         let opened = unsafe { Library::new(name) };
-        opened.map_err(|error| why = error.to_string()).ok()
+        opened.map_err(|error| why = reason(&error)).ok()
     });
     let Some(library) = found else {
         return Err(Error::NoDriver { why });
@@ -73,6 +73,12 @@ fn start() -> Result<CudaVersion> {
     // SAFETY: the library is there.
     unsafe { sys::cuInit(0) }.result().map_err(refusal)?;
     Ok(has)
+}
+
+/// The loader's words, which lie below the error.
+fn reason(error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), |source| source.to_string())
 }
 
 fn refusal(error: cudarc::driver::DriverError) -> Error {

@@ -139,7 +139,9 @@ fn canaries_see_one_element_too_many() {
 fn copies_go_everywhere() {
     let device = open();
     let stream = device.stream().unwrap();
-    let numbers: Vec<u64> = (0..100_003).map(|i| i * 0x9E37_79B9_7F4A_7C15).collect();
+    let numbers: Vec<u64> = (0..100_003u64)
+        .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .collect();
     let mut a = stream.upload(&numbers).unwrap();
     let mut b = stream.zeros::<u64>(numbers.len()).unwrap();
     assert!(
