@@ -212,6 +212,7 @@ fn widths() -> impl Iterator<Item = (&'static Module, u32)> {
 
 /// Compiles every image anew, and writes them if they are small enough.
 fn build(compiler: &Compiler) -> Result<()> {
+    let sources = sources()?;
     let mut jobs = Vec::new();
     let mut made = Vec::new();
     for (module, bits) in widths() {
@@ -243,6 +244,9 @@ fn build(compiler: &Compiler) -> Result<()> {
     if total > MOST_BYTES {
         bail!("the images come to {total} bytes, and may come to {MOST_BYTES}");
     }
+    if sources != self::sources()? {
+        bail!("the kernels have changed meanwhile; run it again");
+    }
     let folder = folder().join("images");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -254,7 +258,7 @@ fn build(compiler: &Compiler) -> Result<()> {
     let manifest = json!({
         "about": "made by `cargo xtask kernels`; kernels is the hash of crates/cuda/kernels",
         "wheels": WHEELS,
-        "kernels": hash::sources_hash(&self::folder(), &["kernels"])?,
+        "kernels": sources,
         "images": all
             .iter()
             .map(|(name, bytes)| {
@@ -408,6 +412,11 @@ fn cu_files(folder: &Path) -> Result<Vec<String>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// The hash of the sources alone.
+fn sources() -> Result<String> {
+    Ok(hash::sources_hash(&folder(), &["kernels"])?)
 }
 
 fn folder() -> PathBuf {
