@@ -13,11 +13,15 @@
 //! | `canary` | guards around every buffer, for tests |
 //! | `image` | the compiled kernels |
 //! | `launch` | modules, kernels, their arguments and launches |
+//! | `classic` | the teaching texts' algorithms, stage by stage |
+//! | `engine` | keys in host memory to the device, sorted there, and back |
 //! | `hash` | the hash of sources and images, shared with the build script and `cargo xtask` |
 
 mod canary;
+pub mod classic;
 mod device;
 mod driver;
+mod engine;
 mod error;
 #[cfg(test)]
 mod hash;
@@ -30,6 +34,7 @@ pub use cudarc;
 
 pub use device::{Device, Facts, Memory};
 pub use driver::CudaVersion;
+pub use engine::CudaEngine;
 pub use error::{Error, Result};
 pub use image::{Image, Kind};
 pub use launch::{Argument, Extent, Grid, Kernel, Module};
