@@ -371,7 +371,7 @@ impl Engine for CudaEngine {
         let counts = (1usize << options.radix_bits) * shape.keys.div_ceil(options.block);
         let arrays = match algorithm {
             Algorithm::Split => 4 * shape.keys,
-            Algorithm::FourWay => 4 * (shape.keys + 1) << options.radix_bits,
+            Algorithm::FourWay => (4 * (shape.keys + 1)) << options.radix_bits,
             Algorithm::BlockHistogram => 16 * counts,
             Algorithm::Coalesced => 4 * counts,
             // Positions, where ties can be told apart.
