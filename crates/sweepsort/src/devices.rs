@@ -51,7 +51,7 @@ fn cuda() -> Vec<Device> {
         auto: false,
     };
     match sweepsort_cuda::Device::all() {
-        Err(error) => vec![device(String::new(), Some(format!("{error}, or use cpu")))],
+        Err(error) => vec![device(String::new(), Some(or_cpu(&error.to_string())))],
         Ok(all) => {
             let driver = sweepsort_cuda::Device::driver_release().unwrap_or("unknown");
             let name = |facts: sweepsort_cuda::Facts| {
@@ -68,6 +68,24 @@ fn cuda() -> Vec<Device> {
                 .collect()
         }
     }
+}
+
+/// Why there is no device, and that the CPU does.
+#[cfg(feature = "cuda")]
+fn or_cpu(why: &str) -> String {
+    format!("{why}, or use cpu")
+}
+
+/// Opens the CUDA engine on the first device.
+#[cfg(feature = "cuda")]
+pub(crate) fn open_cuda() -> Result<sweepsort_cuda::CudaEngine, Error> {
+    sweepsort_cuda::CudaEngine::open(0).map_err(|error| match error {
+        Error::EngineAbsent { engine, why } => Error::EngineAbsent {
+            engine,
+            why: or_cpu(&why),
+        },
+        other => other,
+    })
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -188,7 +188,7 @@ impl Builder {
     /// The CUDA engine on the first device.
     #[cfg(feature = "cuda")]
     fn cuda(&self, name: &str) -> Result<Box<dyn Engine>> {
-        let mut engine = sweepsort_cuda::CudaEngine::open(0)?;
+        let mut engine = devices::open_cuda()?;
         engine.radix_bits = self.radix_bits;
         engine.block = self.block;
         engine.check(name)?;

@@ -1,7 +1,7 @@
 //! The same arrays from a device: a sort by the CUDA engine's kernels, watched stage by stage.
 
+use crate::devices::open_cuda;
 use sweepsort_core::{Digit, Error, Result, Word};
-use sweepsort_cuda::CudaEngine;
 use sweepsort_cuda::classic::{self, Watch};
 use sweepsort_twin::{self as twin, Algorithm, Pass, Record, Stage, Values};
 
@@ -91,7 +91,8 @@ fn watch<K: classic::Key>(
         ..classic::Options::of::<K>(on_device)
     };
     let mut seen = Seen::default();
-    let order = CudaEngine::open(0)?.watch(on_device, codes, &chosen, &mut seen)?;
+    let engine = open_cuda()?;
+    let order = engine.watch(on_device, codes, &chosen, &mut seen)?;
     Ok((seen, order))
 }
 
