@@ -49,9 +49,11 @@ impl Case {
 
 /// Every case of the CUDA engine, those that fail soonest first.
 pub fn cuda_cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = golden::CASES
-        .iter()
-        .map(|golden| Case::new(format!("golden/{}", golden.name), || golden.run()))
+    let mut cases: Vec<Case> = golden::examples()
+        .map(|(example, algorithm)| {
+            let name = format!("golden/{}", example.name);
+            Case::new(name, move || golden::run(example, algorithm))
+        })
         .collect();
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();

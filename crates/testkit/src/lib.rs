@@ -10,10 +10,12 @@
 //! * [`pattern`] makes the inputs that sorts are known to stumble over, and lists sizes.
 //! * [`oracle`] says what must come out, by the standard library's stable sort.
 //! * [`suite`] runs any [`Engine`](sweepsort_core::Engine) through a table of cases.
+//! * [`golden`] has the worked examples of the teaching texts, array by array.
 //! * `strategy`, with the feature `proptest`, has strategies for keys and options.
 
 pub mod check;
 pub mod distribution;
+pub mod golden;
 pub mod oracle;
 pub mod order;
 pub mod pattern;
