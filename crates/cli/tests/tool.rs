@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use sweepsort::explain::Algorithm;
 use tempfile::TempDir;
 
 const TOOL: &str = env!("CARGO_BIN_EXE_sweepsort");
@@ -302,7 +303,6 @@ fn values_travel_with_their_keys() {
     }
 }
 
-/// What is wrong, the exit code, parts of the line.
 /// A classic sorts a whole file as the engine does, and the summary names it.
 #[test]
 fn classics_sort_files() {
@@ -311,15 +311,7 @@ fn classics_sort_files() {
     here.good("gen -n 3000 -s 1 -o values.u64");
     here.good("sort keys.i16 -r -o sorted.i16 --values values.u64 --values-out moved.u64");
     let (sorted, moved) = (here.read("sorted.i16"), here.read("moved.u64"));
-    for algorithm in [
-        "counting-lsd",
-        "split",
-        "four-way",
-        "block-histogram",
-        "tile-merge",
-        "coalesced",
-        "onesweep",
-    ] {
+    for algorithm in Algorithm::NAMES {
         let summary = here.good(&format!(
             "sort keys.i16 -r -o classic.i16 --values values.u64 --values-out classic.u64 --force \
              --engine cpu --algorithm {algorithm} --json"
@@ -330,6 +322,7 @@ fn classics_sort_files() {
     }
 }
 
+/// Arguments, the exit code, parts of the line.
 #[test]
 fn errors() {
     let here = Folder::new();
@@ -555,6 +548,7 @@ fn help_man_and_completions() {
         "gen",
         "check",
         "bench",
+        "explain",
         "devices",
         "completions",
         "man",
