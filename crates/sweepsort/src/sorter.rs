@@ -23,7 +23,7 @@ pub(crate) static NATURAL: Sorter = Sorter {
     nan: Nan::Total,
     bits: None,
     algorithm: Cow::Borrowed("auto"),
-    reason: "the CPU engine is the only one here",
+    reason: "auto is the CPU engine",
     engine: CpuEngine::ephemeral(),
     other: None,
 };
@@ -98,10 +98,10 @@ impl Builder {
 
     /// The method, one that the engine has; `auto` unless said otherwise.
     ///
-    /// The CUDA engine has `split`, `four-way`, `block-histogram`, `tile-merge` and `coalesced`, for keys
-    /// of 32 and 64 bits. The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins
-    /// of the classics on one thread, to learn from and to compare with: `counting-lsd`, `split`,
-    /// `four-way`, `block-histogram`, `tile-merge`, `coalesced`, `onesweep`.
+    /// The CUDA engine has `split`, `four-way`, `block-histogram`, `tile-merge` and `coalesced`, for
+    /// keys of 32 and 64 bits. The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it
+    /// runs the readable twins of the classics on one thread, to learn from and to compare with:
+    /// `counting-lsd`, `split`, `four-way`, `block-histogram`, `tile-merge`, `coalesced`, `onesweep`.
     pub fn algorithm(mut self, name: impl Into<String>) -> Self {
         self.algorithm = Some(name.into());
         self
