@@ -20,7 +20,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// The engine's name: `cpu`, `cuda` or `wgpu`.
     fn name(&self) -> &'static str;
 
-    /// The names that [`Spec::algorithm`] can have here, `auto` first.
+    /// The names that [`Spec::algorithm`] can have here, `auto` first where the engine has it.
     fn algorithms(&self) -> &'static [&'static str];
 
     /// What the engine would do with a task of this shape, data unseen.

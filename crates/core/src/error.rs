@@ -5,6 +5,18 @@ use std::fmt;
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Refuses keys and others that are not equally many; `what` says what the others are.
+///
+/// # Errors
+/// [`Error::LengthMismatch`].
+pub fn same_length(keys: usize, others: usize, what: &'static str) -> Result<()> {
+    if keys == others {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { keys, others, what })
+    }
+}
+
 /// What state the caller's data is in after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataState {

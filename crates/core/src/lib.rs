@@ -20,7 +20,7 @@ pub mod word;
 pub use codec::{Codec, Coder, Constants};
 pub use digit::Digit;
 pub use engine::{Engine, IndexMut, Spec, Task, ValuesMut};
-pub use error::{DataState, Error, Result};
+pub use error::{DataState, Error, Result, same_length};
 pub use key::{BitReader, BitWriter, Kind, RadixKey};
 pub use options::{Choice, Nan, Order};
 pub use plan::{Plan, Shape};

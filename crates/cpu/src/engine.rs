@@ -2,7 +2,7 @@
 
 use sweepsort_core::{
     Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Word,
-    with_words,
+    same_length, with_words,
 };
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
@@ -97,13 +97,7 @@ impl CpuEngine {
         spec: &Spec,
     ) -> Result<Report> {
         let (n, start, pointer) = (keys.len(), keys.as_mut_ptr(), values.as_mut_ptr());
-        if values.len() != n {
-            return Err(Error::LengthMismatch {
-                keys: n,
-                others: values.len(),
-                what: "values",
-            });
-        }
+        same_length(n, values.len(), "values")?;
         // SAFETY: keys and values are `n` each, and borrowed for this call.
         unsafe {
             match values.value_bytes() {
@@ -198,13 +192,7 @@ impl Engine for CpuEngine {
                 with_words!(WordsMut, keys, |keys| self.sort_pairs(keys, values, spec))
             }
             Task::Argsort(keys, index) => {
-                if keys.len() != index.len() {
-                    return Err(Error::LengthMismatch {
-                        keys: keys.len(),
-                        others: index.len(),
-                        what: "index entries",
-                    });
-                }
+                same_length(keys.len(), index.len(), "index entries")?;
                 with_words!(Words, keys, |keys| {
                     argsort::sort(keys, index, spec, &self.pool, &self.scratch)
                 })

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use sweepsort_core::{
     Choice, Codec, Engine, Error, Nan, Order, Plan, RadixKey, Report, Result, Shape, Spec, Task,
-    ValuesMut, Width, Word, with_width,
+    ValuesMut, Width, Word, same_length, with_width,
 };
 use sweepsort_cpu::CpuEngine;
 use sweepsort_twin::TwinEngine;
@@ -450,14 +450,5 @@ impl Sorter {
             stable,
             algorithm: self.algorithm.clone(),
         })
-    }
-}
-
-/// Refuses two lengths that differ.
-fn same_length(keys: usize, others: usize, what: &'static str) -> Result<()> {
-    if keys == others {
-        Ok(())
-    } else {
-        Err(Error::LengthMismatch { keys, others, what })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use sweepsort_core::{
     Codec, Coder, Digit, Engine, Error, IndexMut, Plan, Report, Result, Shape, Spec, Stage, Task,
-    ValuesMut, Word, with_width, with_words,
+    ValuesMut, Word, same_length, with_width, with_words,
 };
 
 use crate::{Algorithm, Options, Payload, Record, Trace, run};
@@ -234,15 +234,6 @@ fn permute<W: Word>(words: &mut [W], order: &[u64]) -> Result<()> {
         .zip(order)
         .for_each(|(word, &from)| *word = copy[from as usize]);
     Ok(())
-}
-
-/// Refuses two lengths that differ.
-fn same_length(keys: usize, others: usize, what: &'static str) -> Result<()> {
-    if keys == others {
-        Ok(())
-    } else {
-        Err(Error::LengthMismatch { keys, others, what })
-    }
 }
 
 /// An empty vector with room for `n` elements.
