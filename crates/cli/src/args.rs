@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use sweepsort::{Choice, Nan};
+use sweepsort::{Choice, Nan, Order};
 use sweepsort_testkit::Distribution;
 
 use crate::format::Format;
@@ -89,7 +89,7 @@ too, is text. An output whose name says nothing, stdout too, takes its input's f
 Text: blanks around a key and CRLF are accepted, lines of blanks skipped; keys are re-printed \
 canonically. Floats may be inf, nan, -nan; a bool is 0, 1, false or true.";
 
-/// The order that `sort` makes and `check` looks for.
+/// The order that `sort` makes, `check` looks for and `explain` explains.
 #[derive(Args, Clone, Debug)]
 pub struct OrderArgs {
     /// Largest first; equal keys keep their order either way
@@ -104,6 +104,16 @@ pub struct OrderArgs {
     /// Sort by these bits of the key alone, such as 0..16; 0 is the lowest
     #[arg(long, value_name = "A..B", value_parser = bits)]
     pub bits: Option<Range<u32>>,
+}
+
+impl OrderArgs {
+    /// The direction that the flags ask for.
+    pub fn order(&self) -> Order {
+        match self.reverse {
+            true => Order::Descending,
+            false => Order::Ascending,
+        }
+    }
 }
 
 const NAN_HELP: &str = "\

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sweepsort::{Error, Order, Report, Sorter};
+use sweepsort::{Error, Report, Sorter};
 use sweepsort_testkit::{Ordered, Wanted};
 
 use crate::args::{OrderArgs, SortArgs};
@@ -160,7 +160,7 @@ fn usage(args: &SortArgs) -> Result<()> {
 /// The sorter that the flags ask for.
 fn sorter(args: &SortArgs, ty: Type) -> Result<Sorter> {
     let mut builder = Sorter::builder()
-        .order(order(&args.order))
+        .order(args.order.order())
         .nan(args.order.nan)
         .engine(args.engine);
     // A bool is sorted where it lies, in a byte, of which one bit counts.
@@ -177,14 +177,6 @@ fn sorter(args: &SortArgs, ty: Type) -> Result<Sorter> {
     Ok(builder.build()?)
 }
 
-/// The direction that the flags ask for.
-fn order(args: &OrderArgs) -> Order {
-    match args.reverse {
-        true => Order::Descending,
-        false => Order::Ascending,
-    }
-}
-
 /// The order that the flags ask for, to compare keys by; `ties` as in [`Wanted`].
 ///
 /// # Errors
@@ -198,7 +190,7 @@ pub fn wanted(args: &OrderArgs, ty: Type, ties: bool) -> Result<Wanted> {
         }));
     }
     Ok(Wanted {
-        order: order(args),
+        order: args.order(),
         nan: args.nan,
         bits: args.bits.clone(),
         ties,

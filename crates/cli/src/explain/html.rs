@@ -1,8 +1,7 @@
 //! The explanation as a page to step through: the page's own files with the data put in.
 
 use serde::Serialize;
-use sweepsort::Order;
-use sweepsort::explain::{Detail, Does, Pass, ScanSteps, Stage, State, Tile};
+use sweepsort::explain::{Detail, Does, Pass, ScanSteps, Stage, Tile};
 
 use super::view::View;
 use crate::exit::{Failure, Result};
@@ -145,10 +144,7 @@ impl<'a> Data<'a> {
             ty: view.ty.name(),
             width: view.width,
             kind: view.kind_name(),
-            order: match view.order {
-                Order::Ascending => "ascending",
-                Order::Descending => "descending",
-            },
+            order: view.order.name(),
             nan: view.nan.name(),
             bits: [view.bits.start, view.bits.end],
             radix_bits: view.radix_bits,
@@ -238,21 +234,13 @@ impl<'a> StageData<'a> {
                                 Does::Reads(tile) | Does::Waits(tile) => Some(tile),
                                 Does::Partial | Does::Inclusive => None,
                             },
-                            states: event.states.iter().map(number).collect(),
+                            states: event.states.iter().map(|&state| state as u8).collect(),
                         })
                         .collect(),
                 });
             }
         }
         data
-    }
-}
-
-fn number(state: &State) -> u8 {
-    match state {
-        State::Empty => 0,
-        State::Partial => 1,
-        State::Inclusive => 2,
     }
 }
 

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sweepsort::Choice;
 use sweepsort::explain::{Algorithm, Options};
-use sweepsort::{Choice, Order};
 
 use crate::args::OrderArgs;
 use crate::exit::{Failure, Result};
@@ -146,12 +146,8 @@ fn algorithm_help() -> String {
 /// # Errors
 /// Keys that are none, parameters that the algorithm does not take, outputs that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
-    let order = match args.order.reverse {
-        true => Order::Descending,
-        false => Order::Ascending,
-    };
     let options = Options {
-        order,
+        order: args.order.order(),
         nan: args.order.nan,
         bits: args.order.bits.clone(),
         radix_bits: args.radix_bits,
