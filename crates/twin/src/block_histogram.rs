@@ -61,19 +61,22 @@ pub fn sort<W: Word, P: Payload>(
     }
 }
 
-/// `H`: each block's histogram. On a GPU a block counts in shared memory, zeroed first, with
-/// atomics, and then copies its histogram out as a whole.
+/// `H`: each block's histogram.
 pub fn histograms(digits: &[usize], block: usize, radix: usize) -> Vec<usize> {
     digits
         .chunks(block)
-        .flat_map(|block| {
-            let mut shared = vec![0; radix];
-            for &digit in block {
-                shared[digit] += 1;
-            }
-            shared
-        })
+        .flat_map(|block| histogram(block, radix))
         .collect()
+}
+
+/// How many records of a block have each digit. On a GPU the block counts in shared memory, zeroed
+/// first, with atomics, and then copies its histogram out as a whole.
+pub fn histogram(digits: &[usize], radix: usize) -> Vec<usize> {
+    let mut shared = vec![0; radix];
+    for &digit in digits {
+        shared[digit] += 1;
+    }
+    shared
 }
 
 /// `L`: each block's histogram, scanned.

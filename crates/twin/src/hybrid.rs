@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use sweepsort_core::{Digit, Word};
 
+use crate::block_histogram::histogram;
 use crate::scan::block_scan;
 use crate::{Options, Payload, Record, Trace, digits, scatter};
 
@@ -111,15 +112,6 @@ fn top_digit(bits: Range<u32>, radix_bits: u32) -> Digit {
         shift: bits.end - width,
         bits: width,
     }
-}
-
-/// How many records have each digit.
-pub fn histogram(digits: &[usize], radix: usize) -> Vec<usize> {
-    let mut histogram = vec![0; radix];
-    for &digit in digits {
-        histogram[digit] += 1;
-    }
-    histogram
 }
 
 /// Where each record of a bucket that begins at `start` goes.

@@ -17,7 +17,7 @@
 //! | [`scan`], [`bitonic`], [`matrix`] | the shared pieces |
 //!
 //! All sort [`Record`]s by `options.bits` of their codes, stably, whatever their number.
-//! [`run`] picks one by name. A [`Trace`] records the arrays when asked, and costs nothing
+//! [`run`] runs any of them. A [`Trace`] records the arrays when asked, and costs nothing
 //! otherwise.
 
 pub mod bitonic;
