@@ -46,14 +46,14 @@ pub fn table(record: &Record, file: &str) -> Result<String> {
         )?;
     }
     let machine = &record.machine;
-    let day = machine.date.split('T').next().unwrap_or(&machine.date);
     writeln!(
         text,
-        "\n{} uniform u32 keys, one thread; {}, {}; {day}, commit {}. All outputs are verified. [The \
+        "\n{} uniform u32 keys, one thread; {}, {}; {}, commit {}. All outputs are verified. [The \
          record]({}), [a chart]({}).",
         count(standard.n),
         machine.cpu,
         machine.os,
+        machine.day(),
         machine.commit,
         link(Path::new(file), DEPTH),
         link(&chart_of(Path::new(file))?, DEPTH),

@@ -6,7 +6,7 @@
 //!
 //! All files are read once before, so that they are in the page cache where it has room for them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -46,9 +46,10 @@ pub fn run(record: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The tool, and the folder of the files that it works on.
 struct Files {
-    tool: std::path::PathBuf,
-    folder: std::path::PathBuf,
+    tool: PathBuf,
+    folder: PathBuf,
 }
 
 impl Files {

@@ -32,8 +32,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything that must pass before a change lands: format, lints, tests, documentation, and
-    /// the README's commands.
+    /// Everything that must pass before a change lands, step by step: from the code's format and
+    /// the tests to the kernels, the figures and the README's commands.
     Test {
         /// Installs nothing; a step whose tool is missing is not run, and named.
         #[arg(long)]

@@ -62,12 +62,9 @@ pub fn table(record: &Record, file: &str) -> Result<String> {
         )?;
     }
     let Machine {
-        cpu,
-        os,
-        date,
-        commit,
+        cpu, os, commit, ..
     } = &record.machine;
-    let day = date.split('T').next().unwrap_or(date);
+    let day = record.machine.day();
     let threads = first.ours.threads;
     let chart = chart_of(Path::new(file))?;
     let chart = match root().join(&chart).exists() {

@@ -68,6 +68,13 @@ fn is_ours(contender: &str) -> bool {
     contender.starts_with("sweepsort-")
 }
 
+impl Machine {
+    /// The day of the date.
+    pub fn day(&self) -> &str {
+        self.date.split('T').next().unwrap_or(&self.date)
+    }
+}
+
 impl Row {
     /// Whether the contender is one of ours.
     pub fn ours(&self) -> bool {

@@ -102,7 +102,14 @@ fn broken_links(markdown: &str, folder: &Path) -> impl Iterator<Item = String> {
 
 /// Paths in `code` that look like the repository's, and are not there.
 fn lost_paths(markdown: &str) -> impl Iterator<Item = String> {
-    const FOLDERS: [&str; 5] = ["crates/", "docs/", "results/", "examples/", "xtask/"];
+    const FOLDERS: [&str; 6] = [
+        "crates/",
+        "docs/",
+        "examples/",
+        "fuzz/",
+        "results/",
+        "xtask/",
+    ];
     // Between fences every second piece is prose; in prose, between backticks, code.
     let prose = markdown.split("\n```").step_by(2);
     prose
@@ -133,9 +140,11 @@ mod tests {
 
     #[test]
     fn lost_paths_are_found() {
-        let text = "`docs/README.md` `docs/no.md`\n```sh\nsort `docs/other.md`\n```\n`xtask/no`";
+        let text =
+            "`docs/README.md` `docs/no.md`\n```sh\nsort `docs/other.md`\n```\n`xtask/no` `fuzz/no`";
         let lost: Vec<String> = lost_paths(text).collect();
-        assert_eq!(lost, ["there is no docs/no.md", "there is no xtask/no"]);
+        let expected = ["docs/no.md", "xtask/no", "fuzz/no"];
+        assert_eq!(lost, expected.map(|path| format!("there is no {path}")));
     }
 
     #[test]

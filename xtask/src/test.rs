@@ -139,21 +139,25 @@ pub fn run(install: bool) -> Result<()> {
 }
 
 /// Does a step if its tool is there or can be had.
-fn with(state: &State, tool: &Tool, step: impl FnOnce() -> Result<()>) -> Result<Outcome> {
+fn with(
+    state: &mut State,
+    tool: &Tool,
+    step: impl FnOnce(&mut State) -> Result<()>,
+) -> Result<Outcome> {
     if let Err(error) = tool.need(state.install) {
         return Ok(Outcome::NotRun(format!("{error:#}")));
     }
-    step().map(|()| Outcome::Passed)
+    step(state).map(|()| Outcome::Passed)
 }
 
 fn format(state: &mut State) -> Result<Outcome> {
-    with(state, &RUSTFMT, || {
+    with(state, &RUSTFMT, |_| {
         run_command(cargo().args(["fmt", "--all", "--check"]))
     })
 }
 
 fn lints(state: &mut State) -> Result<Outcome> {
-    with(state, &CLIPPY, || {
+    with(state, &CLIPPY, |_| {
         run_command(
             cargo()
                 .args([
@@ -169,11 +173,11 @@ fn lints(state: &mut State) -> Result<Outcome> {
 }
 
 fn tests(state: &mut State) -> Result<Outcome> {
-    run_tests(state, &["test", "--workspace", "--no-fail-fast"])
+    run_tests(state, &["test", "--workspace", "--no-fail-fast"]).map(|()| Outcome::Passed)
 }
 
 /// Runs cargo with arguments that run tests, and counts them.
-fn run_tests(state: &mut State, arguments: &[&str]) -> Result<Outcome> {
+fn run_tests(state: &mut State, arguments: &[&str]) -> Result<()> {
     let before = state.counts.passed;
     let passed = watch(cargo().args(arguments), |line| state.counts.see(line))?;
     let counts = &state.counts;
@@ -186,16 +190,15 @@ fn run_tests(state: &mut State, arguments: &[&str]) -> Result<Outcome> {
     if counts.passed == before {
         bail!("no test ran");
     }
-    Ok(Outcome::Passed)
+    Ok(())
 }
 
 fn page(state: &mut State) -> Result<Outcome> {
-    if let Err(error) = CHROMIUM.need(state.install) {
-        return Ok(Outcome::NotRun(format!("{error:#}")));
-    }
-    // No part of `cargo test --workspace`, which is to pass without a browser; built as by that, so
-    // that little is built again.
-    run_tests(state, &["test", "--workspace", "--test", "page"])
+    with(state, &CHROMIUM, |state| {
+        // No part of `cargo test --workspace`, which is to pass without a browser; built as by that,
+        // so that little is built again.
+        run_tests(state, &["test", "--workspace", "--test", "page"])
+    })
 }
 
 fn documentation(_: &mut State) -> Result<Outcome> {
