@@ -65,11 +65,18 @@ struct Module {
     key_bits: &'static [u32],
 }
 
-const MODULES: &[Module] = &[Module {
-    name: "classic",
-    sources: &["codec.cu", "classic"],
-    key_bits: &[32, 64],
-}];
+const MODULES: &[Module] = &[
+    Module {
+        name: "classic",
+        sources: &["codec.cu", "classic"],
+        key_bits: &[32, 64],
+    },
+    Module {
+        name: "check",
+        sources: &["check.cu"],
+        key_bits: &[32, 64],
+    },
+];
 
 /// Compiles the kernels, or checks that the images are what they compile to.
 pub fn run(check_only: bool, install: bool) -> Result<()> {
@@ -191,10 +198,11 @@ impl Module {
         Ok(files)
     }
 
-    /// Its translation unit.
+    /// Its translation unit. It may bear the name of one of its files: in angle brackets that is not
+    /// looked for beside it.
     fn unit(&self) -> Result<String> {
         let files = self.files()?;
-        let includes = files.iter().map(|file| format!("#include \"{file}\"\n"));
+        let includes = files.iter().map(|file| format!("#include <{file}>\n"));
         Ok(includes.collect())
     }
 

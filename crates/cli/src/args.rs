@@ -38,8 +38,8 @@ Examples:
   sweepsort gen -n 1e8 -o keys.u32                   something to try it on
   sweepsort check sorted.u32 --against keys.u32      in order? and the same keys?
 
-'sweepsort help COMMAND' explains a command's flags. Exit codes: 0 done, 1 'check' found a fault,
-2 bad usage or input, 3 the system or a device failed.";
+'sweepsort help COMMAND' explains a command's flags. Exit codes: 0 done, 1 'check' or
+'explain --bisect' found a fault, 2 bad usage or input, 3 the system or a device failed.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -51,7 +51,7 @@ pub enum Command {
     /// Tell whether a file is in order, and made of another's keys
     Check(CheckArgs),
     /// Measure sorting, alone or beside other people's sorts
-    Bench(crate::bench::Args),
+    Bench(Box<crate::bench::Args>),
     /// Show an algorithm at work on a few keys, array by array
     Explain(crate::explain::Args),
     /// List the engines, and why absent ones are absent

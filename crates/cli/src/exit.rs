@@ -11,7 +11,7 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 /// Why the tool stops, with the exit code that says so.
 #[derive(Debug)]
 pub enum Failure {
-    /// Exit code 1: `check` found disorder or another multiset.
+    /// Exit code 1: `check` found disorder or another multiset, `explain --bisect` arrays that differ.
     Found(String),
     /// Exit code 2: bad usage or bad input.
     Input(String),
@@ -80,13 +80,27 @@ impl Failure {
     /// Tells the person, in one line on stderr, and the caller, by the exit code.
     pub fn report(&self) -> ExitCode {
         use io::Write;
-        if let Failure::Found(line) | Failure::Input(line) | Failure::System(line) = self {
+        if !matches!(self, Failure::ReaderGone) {
             // Nowhere is left to complain to if stderr is closed.
-            let _ = writeln!(io::stderr(), "sweepsort: {}", one_line(line));
+            let _ = writeln!(io::stderr(), "sweepsort: {self}");
         }
         ExitCode::from(self.code())
     }
 }
+
+/// What went wrong, in one line.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Found(line) | Failure::Input(line) | Failure::System(line) => {
+                f.write_str(&one_line(line))
+            }
+            Failure::ReaderGone => f.write_str("the reader of the output is gone"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
 
 impl From<sweepsort::Error> for Failure {
     fn from(error: sweepsort::Error) -> Self {

@@ -207,6 +207,25 @@ fn nonsense_is_refused() {
             "choose one with --pass",
         ),
         ("1 2 --algorithm split --engine cuda", "absent"),
+        (
+            "1 2 --algorithm split --engine cuda --from-twin f,d",
+            "taking d of split from the twin, for it is made and used within one kernel; use e, f, out",
+        ),
+        (
+            "1 2 --algorithm four-way --engine cuda --from-twin scan_4",
+            "'scan_4'",
+        ),
+        ("1 2 --algorithm split --from-twin f", "use engine cuda"),
+        ("1 2 --algorithm split --engine cuda --bisect", "absent"),
+        ("1 2 --algorithm split --bisect", "use engine cuda"),
+        (
+            "1 2 --algorithm hybrid --engine cuda --bisect",
+            "engine cpu",
+        ),
+        (
+            "1 2 --algorithm split --bisect --from-twin f",
+            "cannot be used with",
+        ),
         ("1 2 --algorithm hybrid --break-stability", "LSD"),
     ] {
         let output = explain(args);

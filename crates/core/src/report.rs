@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// A stretch of the work, for [`Report::stages`].
+///
+/// Engines name their own: the first five are the CPU engine's, and a GPU's are among all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -21,6 +23,12 @@ pub enum Stage {
     Local,
     /// Keys or values moved into their final order through a permutation.
     Gather,
+    /// Where keys go, summed up from counts or flags.
+    Scan,
+    /// Sorted runs merged.
+    Merge,
+    /// Copies between the host and a device.
+    Transfer,
 }
 
 impl Stage {
@@ -32,6 +40,9 @@ impl Stage {
             Stage::Scatter => "scatter",
             Stage::Local => "local",
             Stage::Gather => "gather",
+            Stage::Scan => "scan",
+            Stage::Merge => "merge",
+            Stage::Transfer => "transfer",
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A device: its facts, its context and its modules.
 //!
 //! Opening one keeps the device's primary context alive, which other CUDA libraries of the process
-//! share. Modules are loaded when a kernel of theirs is first asked for, and stay.
+//! share. Modules are loaded when a kernel of theirs is first asked for, and stay. Memory that
+//! buffers gave back stays too, for the next ones, until the device is closed.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -15,6 +16,7 @@ use crate::driver::{self, CudaVersion};
 use crate::error::{Error, Result, while_doing};
 use crate::image::Image;
 use crate::launch::Module;
+use crate::pool::Pool;
 use crate::stream::Stream;
 
 /// The compute capability that the kernels need.
@@ -87,7 +89,7 @@ impl Facts {
 /// A device's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What is free now.
+    /// What is free now, what the device keeps for its next buffers included.
     pub free: usize,
     /// What there is.
     pub total: usize,
@@ -99,6 +101,9 @@ pub struct Device {
     facts: Facts,
     context: Arc<CudaContext>,
     modules: Mutex<BTreeMap<Image, Arc<Module>>>,
+    /// Where buffers come from, if the device has pools. Each buffer keeps the device, so that it
+    /// goes before the pool.
+    pool: Option<Pool>,
     canaries: Option<Canaries>,
 }
 
@@ -152,10 +157,15 @@ impl Device {
             });
         }
         let context = CudaContext::new(ordinal).map_err(while_doing("opening a device"))?;
+        let pool = match facts.pools {
+            true => Some(Pool::new(&context, ordinal)?),
+            false => None,
+        };
         Ok(Arc::new(Device {
             facts,
             context,
             modules: Mutex::default(),
+            pool,
             canaries: guarded.then(Canaries::default),
         }))
     }
@@ -173,7 +183,25 @@ impl Device {
         let failed = while_doing("asking for free memory");
         self.bind()?;
         let (free, total) = result::mem_get_info().map_err(failed)?;
-        Ok(Memory { free, total })
+        let idle = self.pool.as_ref().map_or(Ok(0), Pool::idle_bytes)?;
+        Ok(Memory {
+            free: free + idle,
+            total,
+        })
+    }
+
+    /// Hands memory that is kept for the next buffers back to the system, so that others can have
+    /// it. Waits for all work on the device.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], also where that work failed.
+    pub fn trim(&self) -> Result<()> {
+        let Some(pool) = &self.pool else {
+            return Ok(());
+        };
+        let waited = self.context.synchronize();
+        waited.map_err(while_doing("waiting for the device"))?;
+        pool.trim()
     }
 
     /// A new stream, which waits for no other.
@@ -235,6 +263,10 @@ impl Device {
     /// The context, for calls of `cudarc`.
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.context
+    }
+
+    pub(crate) fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()
     }
 
     pub(crate) fn canaries(&self) -> Option<&Canaries> {

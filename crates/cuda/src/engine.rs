@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
+use bytemuck::Pod;
 use sweepsort_core::{
     Coder, DataState, Digit, Engine, Error, IndexMut, Plan, Report, Result, Shape, Spec, Stage,
-    Task, ValuesMut, Width, WordsMut,
+    Task, ValuesMut, Width, Words, WordsMut, same_length,
 };
 
 use crate::args;
-use crate::classic::{self, Algorithm, Key, Options, Records, Watch};
+use crate::classic::{self, Algorithm, Key, Observer, Options, Records, Variant, Watch};
 use crate::device::Device;
 use crate::error::Result as DeviceResult;
 use crate::image::{Image, Kind};
 use crate::launch::{Argument, Grid};
 use crate::memory::Buffer;
-use crate::stream::{Sides, Stream};
+use crate::stream::{Clock, Sides, Stream};
 
 /// Sorts on an NVIDIA GPU.
 #[derive(Debug)]
@@ -28,7 +28,12 @@ pub struct CudaEngine {
     pub radix_bits: Option<u32>,
     /// Keys of a block or tile; `None` for the algorithm's own.
     pub block: Option<usize>,
+    /// What is done otherwise than the algorithm has it.
+    pub variant: Variant,
 }
+
+/// How many passes ran, and whether the output came back to the host.
+type Ran = (u32, DeviceResult<()>);
 
 /// What `auto` takes.
 const AUTO: Algorithm = Algorithm::Coalesced;
@@ -63,6 +68,7 @@ impl CudaEngine {
             device,
             radix_bits: None,
             block: None,
+            variant: Variant::Text,
         })
     }
 
@@ -71,12 +77,17 @@ impl CudaEngine {
         &self.device
     }
 
-    /// Whether an algorithm takes this digit and block.
+    /// The stream that its work is put in.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Whether an algorithm takes this digit, block and variant, for keys of some width.
     ///
     /// # Errors
     /// [`Error::UnknownAlgorithm`], [`Error::Unsupported`].
     pub fn check(&self, algorithm: &str) -> Result<()> {
-        self.options::<u64>(self.algorithm(algorithm)?, 0..64)?;
+        self.options::<u32>(self.algorithm(algorithm)?, 0..u32::BITS)?;
         Ok(())
     }
 
@@ -97,7 +108,7 @@ impl CudaEngine {
             bits,
             radix_bits: self.radix_bits.unwrap_or(own.radix_bits),
             block: self.block.unwrap_or(own.block),
-            ..own
+            variant: self.variant,
         };
         options
             .check::<K>(algorithm)
@@ -137,7 +148,7 @@ impl CudaEngine {
                 algorithm,
                 &mut records,
                 options,
-                Some(watch),
+                Observer::Watch(watch),
             )?;
             match &records.payload {
                 Some(positions) => self.stream.download(positions),
@@ -168,16 +179,18 @@ impl CudaEngine {
         unsafe { self.stream.launch(&kernel, grid, arguments) }
     }
 
-    /// The codes of words, on the device.
-    fn encoded<K: Key>(&self, words: &[K], coder: &Coder<K>) -> DeviceResult<Buffer<K>> {
-        let mut codes = self.stream.upload(words)?;
-        if !coder.is_identity() {
-            self.code("encode", &mut codes, coder)?;
-        }
-        Ok(codes)
+    /// Turns words on the device into their codes.
+    ///
+    /// # Errors
+    /// What the device fails at.
+    pub fn encode<K: Key>(&self, words: &mut Buffer<K>, coder: &Coder<K>) -> DeviceResult<()> {
+        self.code("encode", words, coder)
     }
 
     fn code<K: Key>(&self, name: &str, keys: &mut Buffer<K>, coder: &Coder<K>) -> DeviceResult<()> {
+        if coder.is_identity() {
+            return Ok(());
+        }
         let n = keys.len();
         let constants = coder.constants();
         let arguments = args![
@@ -192,48 +205,150 @@ impl CudaEngine {
         self.launch::<K, 7>(name, n, arguments)
     }
 
-    /// Sorts codes, with their positions if asked.
-    fn sorted<K: Key>(
+    /// Items of `bytes` bytes each, 16 at most, from where the positions say: `to[i] =
+    /// from[positions[i]]`. The buffer is as long as `from`.
+    ///
+    /// # Errors
+    /// What the device fails at.
+    pub fn gather<T: Pod>(
         &self,
-        words: &[K],
-        spec: &Spec,
-        with_positions: bool,
-    ) -> Result<(Records<K>, u32)> {
-        let algorithm = self.algorithm(&spec.algorithm)?;
-        let options = self.options::<K>(algorithm, spec.bits.clone())?;
-        let coder: Coder<K> = spec.codec.coder();
-        let work = || -> DeviceResult<(Records<K>, u32)> {
-            let codes = self.encoded(words, &coder)?;
-            let positions = match with_positions {
-                true => Some(self.positions(words.len())?),
-                false => None,
-            };
-            let mut records = Records::new(&self.stream, codes, positions)?;
-            let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
-            let passes = classic::sort(
-                &self.stream,
-                &mut sides,
-                algorithm,
-                &mut records,
-                &options,
-                None,
-            )?;
-            Ok((records, passes))
-        };
-        work().map_err(|error| error.into_core(DataState::Untouched))
+        from: &Buffer<T>,
+        positions: &Buffer<u32>,
+        bytes: usize,
+    ) -> DeviceResult<Buffer<T>> {
+        let n = positions.len();
+        let mut to = self.stream.alloc::<T>(from.len())?;
+        if bytes > 0 {
+            let arguments = args![from, positions, &mut to, n as u32, bytes as u32];
+            self.launch::<u32, 5>("gather", n, arguments)?;
+        }
+        Ok(to)
     }
 
-    fn sort_keys<K: Key>(&self, keys: &mut [K], spec: &Spec) -> Result<u32> {
+    /// Sorts words that lie on the device. Returns them, and how many passes there were.
+    ///
+    /// It only enqueues, but for `split`, which waits once to learn how many passes it takes.
+    ///
+    /// # Errors
+    /// [`crate::Error::Launch`] for parameters that the algorithm does not take,
+    /// [`crate::Error::OutOfMemory`], and what else the device fails at. The words are lost then.
+    pub fn sort_resident<K: Key>(
+        &self,
+        mut words: Buffer<K>,
+        spec: &Spec,
+        mut clock: Option<&mut Clock>,
+    ) -> DeviceResult<(Buffer<K>, u32)> {
         let coder: Coder<K> = spec.codec.coder();
-        let (mut records, passes) = self.sorted(keys, spec, false)?;
-        if !coder.is_identity() {
-            self.code("decode", &mut records.keys, &coder)
-                .map_err(|error| error.into_core(DataState::Untouched))?;
+        self.encode(&mut words, &coder)?;
+        self.end(&mut clock, Stage::Encode)?;
+        let mut records = Records::new(&self.stream, words, None)?;
+        let passes = self.sort_codes(&mut records, spec, &mut clock)?;
+        self.code("decode", &mut records.keys, &coder)?;
+        self.end(&mut clock, Stage::Encode)?;
+        Ok((records.keys, passes))
+    }
+
+    /// The index that sorts words which lie on the device, ties in the words' order, and how many
+    /// passes there were. It waits as [`sort_resident`](Self::sort_resident) does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn argsort_resident<K: Key>(
+        &self,
+        words: &Buffer<K>,
+        spec: &Spec,
+        mut clock: Option<&mut Clock>,
+    ) -> DeviceResult<(Buffer<u32>, u32)> {
+        let mut codes = self.stream.alloc(words.len())?;
+        self.stream.copy(words, &mut codes)?;
+        self.encode(&mut codes, &spec.codec.coder())?;
+        let positions = self.positions(codes.len())?;
+        self.end(&mut clock, Stage::Encode)?;
+        let mut records = Records::new(&self.stream, codes, Some(positions))?;
+        let passes = self.sort_codes(&mut records, spec, &mut clock)?;
+        match records.payload {
+            Some(positions) => Ok((positions, passes)),
+            None => unreachable!("positions were given"),
         }
-        self.stream
-            .read(&records.keys, keys)
-            .map_err(|error| error.into_core(DataState::Undefined))?;
-        Ok(passes)
+    }
+
+    /// Sorts words that lie on the device, and values of `value_bytes` bytes each with them; ties
+    /// stay in order. Returns both, and how many passes there were. It waits as
+    /// [`sort_resident`](Self::sort_resident) does.
+    ///
+    /// # Errors
+    /// As there; [`crate::Error::Range`] where there are not as many values as words.
+    pub fn sort_pairs_resident<K: Key>(
+        &self,
+        words: &Buffer<K>,
+        values: &Buffer<u8>,
+        value_bytes: usize,
+        spec: &Spec,
+        mut clock: Option<&mut Clock>,
+    ) -> DeviceResult<(Buffer<K>, Buffer<u8>, u32)> {
+        if values.len() != words.len() * value_bytes {
+            return Err(crate::Error::Range {
+                what: "bytes of values",
+                got: values.len(),
+                have: words.len() * value_bytes,
+            });
+        }
+        let (positions, passes) = self.argsort_resident(words, spec, clock.as_deref_mut())?;
+        // Codes that tie have lost what told the words apart, so the words are fetched, too.
+        let sorted = self.gather(words, &positions, size_of::<K>())?;
+        let moved = self.gather(values, &positions, value_bytes)?;
+        self.end(&mut clock, Stage::Gather)?;
+        Ok((sorted, moved, passes))
+    }
+
+    /// A stage has ended, where somebody asks.
+    fn end(&self, clock: &mut Option<&mut Clock>, stage: Stage) -> DeviceResult<()> {
+        match clock {
+            Some(clock) => clock.end(stage, &self.stream),
+            None => Ok(()),
+        }
+    }
+
+    fn sort_codes<K: Key>(
+        &self,
+        records: &mut Records<K>,
+        spec: &Spec,
+        clock: &mut Option<&mut Clock>,
+    ) -> DeviceResult<u32> {
+        let refused = |error: Error| crate::Error::Launch {
+            kernel: spec.algorithm.to_string(),
+            why: error.to_string(),
+        };
+        let algorithm = self.algorithm(&spec.algorithm).map_err(refused)?;
+        let options = self.options::<K>(algorithm, spec.bits.clone());
+        let options = options.map_err(refused)?;
+        let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+        let observer = match clock {
+            Some(clock) => Observer::Clock(clock),
+            None => Observer::Nobody,
+        };
+        classic::sort(
+            &self.stream,
+            &mut sides,
+            algorithm,
+            records,
+            &options,
+            observer,
+        )
+    }
+
+    fn sort_keys<K: Key>(
+        &self,
+        keys: &mut [K],
+        spec: &Spec,
+        clock: &mut Clock,
+    ) -> DeviceResult<Ran> {
+        let words = self.stream.upload(keys)?;
+        clock.end(Stage::Transfer, &self.stream)?;
+        let (sorted, passes) = self.sort_resident(words, spec, Some(clock))?;
+        // A failure before this is one before the caller's data is written to.
+        self.stream.synchronize()?;
+        Ok((passes, self.stream.read(&sorted, keys)))
     }
 
     fn sort_pairs<K: Key>(
@@ -241,63 +356,45 @@ impl CudaEngine {
         keys: &mut [K],
         mut values: ValuesMut<'_>,
         spec: &Spec,
-    ) -> Result<u32> {
+        clock: &mut Clock,
+    ) -> DeviceResult<Ran> {
         let (n, value_bytes) = (keys.len(), values.value_bytes());
-        let (records, passes) = self.sorted(keys, spec, true)?;
-        let Some(positions) = &records.payload else {
-            unreachable!("positions were asked for")
-        };
         // SAFETY: there are so many bytes, borrowed as long as `values`. Padding may be
         // uninitialised: it is copied, and never looked at.
         let bytes = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr(), n * value_bytes) };
-        let work = || -> DeviceResult<(Buffer<K>, Buffer<u8>)> {
-            // Keys that tie have lost what told them apart, so they are fetched, too.
-            let from = self.stream.upload(keys)?;
-            let mut sorted = self.stream.alloc(n)?;
-            let key_bytes = K::BITS / 8;
-            self.launch::<K, 5>(
-                "gather",
-                n,
-                args![&from, positions, &mut sorted, n as u32, key_bytes],
-            )?;
-            let from = self.stream.upload(bytes)?;
-            let mut moved = self.stream.alloc(bytes.len())?;
-            if value_bytes > 0 {
-                self.launch::<K, 5>(
-                    "gather",
-                    n,
-                    args![&from, positions, &mut moved, n as u32, value_bytes as u32],
-                )?;
-            }
-            // A failure before this is one before the caller's data is written to.
-            self.stream.synchronize()?;
-            Ok((sorted, moved))
-        };
-        let (sorted, moved) = work().map_err(|error| error.into_core(DataState::Untouched))?;
-        let mut back = || -> DeviceResult<()> {
-            self.stream.read(&sorted, keys)?;
-            self.stream.read(&moved, bytes)
-        };
-        back().map_err(|error| error.into_core(DataState::Undefined))?;
-        Ok(passes)
+        let (from, moving) = (self.stream.upload(keys)?, self.stream.upload(bytes)?);
+        clock.end(Stage::Transfer, &self.stream)?;
+        let (sorted, moved, passes) =
+            self.sort_pairs_resident(&from, &moving, value_bytes, spec, Some(clock))?;
+        self.stream.synchronize()?;
+        let read = self.stream.read(&sorted, keys);
+        Ok((passes, read.and_then(|()| self.stream.read(&moved, bytes))))
     }
 
-    fn argsort<K: Key>(&self, keys: &[K], index: IndexMut<'_>, spec: &Spec) -> Result<u32> {
-        let (records, passes) = self.sorted(keys, spec, true)?;
-        let Some(positions) = &records.payload else {
-            unreachable!("positions were asked for")
-        };
-        let failed = |error: crate::Error| error.into_core(DataState::Undefined);
-        match index {
-            IndexMut::U32(index) => self.stream.read(positions, index).map_err(failed)?,
+    fn argsort<K: Key>(
+        &self,
+        keys: &[K],
+        index: IndexMut<'_>,
+        spec: &Spec,
+        clock: &mut Clock,
+    ) -> DeviceResult<Ran> {
+        let words = self.stream.upload(keys)?;
+        clock.end(Stage::Transfer, &self.stream)?;
+        let (positions, passes) = self.argsort_resident(&words, spec, Some(clock))?;
+        let read = match index {
+            IndexMut::U32(index) => {
+                self.stream.synchronize()?;
+                self.stream.read(&positions, index)
+            }
             IndexMut::U64(index) => {
-                let positions = self.stream.download(positions).map_err(failed)?;
+                let positions = self.stream.download(&positions)?;
                 for (to, from) in index.iter_mut().zip(positions) {
                     *to = u64::from(from);
                 }
+                Ok(())
             }
-        }
-        Ok(passes)
+        };
+        Ok((passes, read))
     }
 
     /// Refuses shapes that no kernel is for.
@@ -393,29 +490,37 @@ impl Engine for CudaEngine {
     }
 
     fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-        let start = Instant::now();
         let shape = task.shape();
         let plan = self.plan(&shape, spec)?;
-        let passes = match task {
-            Task::Keys(WordsMut::W32(keys)) => self.sort_keys(keys, spec)?,
-            Task::Keys(WordsMut::W64(keys)) => self.sort_keys(keys, spec)?,
+        let untouched = |error: crate::Error| error.into_core(DataState::Untouched);
+        let mut clock = Clock::new();
+        clock.start(&self.stream).map_err(untouched)?;
+        let ran = match task {
+            Task::Keys(WordsMut::W32(keys)) => self.sort_keys(keys, spec, &mut clock),
+            Task::Keys(WordsMut::W64(keys)) => self.sort_keys(keys, spec, &mut clock),
             Task::Pairs(keys, values) => {
                 same_length(keys.len(), values.len(), "values")?;
                 match keys {
-                    WordsMut::W32(keys) => self.sort_pairs(keys, values, spec)?,
-                    WordsMut::W64(keys) => self.sort_pairs(keys, values, spec)?,
+                    WordsMut::W32(keys) => self.sort_pairs(keys, values, spec, &mut clock),
+                    WordsMut::W64(keys) => self.sort_pairs(keys, values, spec, &mut clock),
                     _ => return Err(self.unknown()),
                 }
             }
             Task::Argsort(keys, index) => {
                 same_length(keys.len(), index.len(), "index entries")?;
                 match keys {
-                    sweepsort_core::Words::W32(keys) => self.argsort(keys, index, spec)?,
-                    sweepsort_core::Words::W64(keys) => self.argsort(keys, index, spec)?,
+                    Words::W32(keys) => self.argsort(keys, index, spec, &mut clock),
+                    Words::W64(keys) => self.argsort(keys, index, spec, &mut clock),
                     _ => return Err(self.unknown()),
                 }
             }
             _ => return Err(self.unknown()),
+        };
+        let (passes, read) = ran.map_err(untouched)?;
+        read.map_err(|error| error.into_core(DataState::Undefined))?;
+        let mut timed = || {
+            clock.end(Stage::Transfer, &self.stream)?;
+            clock.stages()
         };
         let possible = match plan.digits.len() {
             0 => passes,
@@ -430,7 +535,8 @@ impl Engine for CudaEngine {
             passes_possible: possible,
             passes_run: passes,
             workspace_bytes: plan.workspace_bytes,
-            stages: vec![(Stage::Scatter, start.elapsed())],
+            // The sort is done; times that cannot be had are no failure of it.
+            stages: timed().unwrap_or_default(),
             ..Report::default()
         })
     }
@@ -443,14 +549,5 @@ impl CudaEngine {
             what: "this kind of task".into(),
             instead: "keys, pairs or argsort of 32 or 64 bits".into(),
         }
-    }
-}
-
-/// Refuses two lengths that differ.
-fn same_length(keys: usize, others: usize, what: &'static str) -> Result<()> {
-    if keys == others {
-        Ok(())
-    } else {
-        Err(Error::LengthMismatch { keys, others, what })
     }
 }

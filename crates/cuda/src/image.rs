@@ -29,6 +29,8 @@ macro_rules! embedded {
 pub enum Kind {
     /// The algorithms of the teaching texts, and the codec.
     Classic,
+    /// Checks of what a sort has made, and random keys.
+    Check,
 }
 
 /// Which image: a family of kernels and a key width.
@@ -40,13 +42,21 @@ pub struct Image {
 
 impl Image {
     /// Every image that there is.
-    pub const ALL: [Image; 2] = [
+    pub const ALL: [Image; 4] = [
         Image {
             kind: Kind::Classic,
             key_bits: 32,
         },
         Image {
             kind: Kind::Classic,
+            key_bits: 64,
+        },
+        Image {
+            kind: Kind::Check,
+            key_bits: 32,
+        },
+        Image {
+            kind: Kind::Check,
             key_bits: 64,
         },
     ];
@@ -80,6 +90,8 @@ impl Image {
         Code::Fatbin(match (self.kind, self.key_bits) {
             (Kind::Classic, 32) => embedded!("classic_32.fatbin"),
             (Kind::Classic, _) => embedded!("classic_64.fatbin"),
+            (Kind::Check, 32) => embedded!("check_32.fatbin"),
+            (Kind::Check, _) => embedded!("check_64.fatbin"),
         })
     }
 
@@ -87,6 +99,8 @@ impl Image {
         Code::Ptx(match (self.kind, self.key_bits) {
             (Kind::Classic, 32) => include_str!("../images/classic_32.ptx"),
             (Kind::Classic, _) => include_str!("../images/classic_64.ptx"),
+            (Kind::Check, 32) => include_str!("../images/check_32.ptx"),
+            (Kind::Check, _) => include_str!("../images/check_64.ptx"),
         })
     }
 }
@@ -104,6 +118,7 @@ impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             Kind::Classic => "classic",
+            Kind::Check => "check",
         };
         write!(f, "{kind}_{}", self.key_bits)
     }
@@ -140,7 +155,11 @@ mod tests {
             assert!(fatbin.starts_with(&[0x50, 0xED, 0x55, 0xBA]), "{image}");
             assert_eq!(fatbin.as_ptr() as usize % 16, 0, "{image}");
             assert!(ptx.contains(".version 8.0\n.target sm_75\n"), "{image}");
-            assert!(ptx.contains(".entry encode("), "{image}");
+            let kernel = match image.kind() {
+                Kind::Classic => "encode",
+                Kind::Check => "check_disorder",
+            };
+            assert!(ptx.contains(&format!(".entry {kernel}(")), "{image}");
             bytes += fatbin.len() + ptx.len();
             assert_eq!(Image::of(image.kind(), image.key_bits()), Some(image));
         }

@@ -8,16 +8,19 @@
 //! |---|---|
 //! | `driver` | whether the driver is there, and which version of CUDA it serves |
 //! | `device` | a device, its facts and its modules |
-//! | `stream` | streams, events, a fork into two more streams and the join |
+//! | `stream` | streams, events, a clock made of them, a fork into two more streams and the join |
+//! | `pool` | device memory that outlives the buffers in it |
 //! | `memory` | buffers on the device, slices of them, pointers into them |
 //! | `canary` | guards around every buffer, for tests |
 //! | `image` | the compiled kernels |
 //! | `launch` | modules, kernels, their arguments and launches |
 //! | `classic` | the teaching texts' algorithms, stage by stage |
+//! | `check` | whether what lies on the device is in order, the same multiset, stable |
 //! | `engine` | keys in host memory to the device, sorted there, and back |
 //! | `hash` | the hash of sources and images, shared with the build script and `cargo xtask` |
 
 mod canary;
+mod check;
 pub mod classic;
 mod device;
 mod driver;
@@ -28,10 +31,14 @@ mod hash;
 mod image;
 mod launch;
 mod memory;
+mod pool;
 mod stream;
 
 pub use cudarc;
+// What a sort on a device is told.
+pub use sweepsort_core::{Codec, Spec, Words};
 
+pub use check::Checks;
 pub use device::{Device, Facts, Memory};
 pub use driver::CudaVersion;
 pub use engine::CudaEngine;
@@ -39,7 +46,7 @@ pub use error::{Error, Result};
 pub use image::{Image, Kind};
 pub use launch::{Argument, Extent, Grid, Kernel, Module};
 pub use memory::{Buffer, Layout, Pointer, Slice, SliceMut, Span};
-pub use stream::{Event, Fork, Sides, Stream};
+pub use stream::{Clock, Event, Fork, Sides, Stream};
 
 /// The SHA-256 of the kernels' sources and images that this crate was built from.
 pub const SOURCES: &str = env!("SWEEPSORT_CUDA_SOURCES");

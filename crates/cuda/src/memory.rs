@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
 use bytemuck::Pod;
-use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
+use cudarc::driver::{DriverError, result};
 
 use crate::canary::GUARD_BYTES;
 use crate::error::{Error, Result, while_doing, words};
@@ -134,7 +134,7 @@ impl<T: Pod> Drop for Buffer<T> {
             base -= GUARD_BYTES as u64;
         }
         // A failure here is one of earlier work, which the next call to the driver tells.
-        if device.facts().pools {
+        if device.pool().is_some() {
             // SAFETY: allocated in this way, and used by nobody any more but work in this stream.
             let _ = unsafe { result::free_async(base, self.stream.raw().cu_stream()) };
         } else {
@@ -419,7 +419,8 @@ impl<T: Pod> Span<T> {
 
 /// Memory and copies.
 impl Stream {
-    /// A new buffer; what is in it is not said.
+    /// A new buffer; what is in it is not said. Waits only where memory is short: for what other
+    /// work still holds.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] or [`Error::Driver`].
@@ -433,12 +434,18 @@ impl Stream {
         };
         let bytes = len.saturating_mul(size_of::<T>());
         let whole = bytes.saturating_add(guards).max(1);
-        let base = if device.facts().pools {
-            // SAFETY: the stream is alive.
-            unsafe { result::malloc_async(self.raw().cu_stream(), whole) }
-        } else {
+        let base = match device.pool() {
+            Some(pool) => {
+                let base = pool.alloc(whole, self.raw().cu_stream());
+                // What it keeps may be in pieces, or still in use when the host asks.
+                let tight = base == Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY));
+                match tight && device.trim().is_ok() {
+                    true => pool.alloc(whole, self.raw().cu_stream()),
+                    false => base,
+                }
+            }
             // SAFETY: a context is the thread's.
-            unsafe { result::malloc_sync(whole) }
+            None => unsafe { result::malloc_sync(whole) },
         };
         let base = base.map_err(|error| match error.0 {
             // A size beyond all memory is called invalid.
@@ -575,7 +582,8 @@ impl Stream {
     }
 }
 
-fn same(what: &'static str, got: usize, have: usize) -> Result<()> {
+/// Refuses two lengths that differ.
+pub(crate) fn same(what: &'static str, got: usize, have: usize) -> Result<()> {
     if got == have {
         Ok(())
     } else {

@@ -8,9 +8,12 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 
+use sweepsort_core::Stage;
+
 use super::*;
+use crate::classic::{self, Algorithm, Observer, Options, Records, Variant};
 use crate::image::Kind;
-use crate::stream::Sides;
+use crate::stream::{Clock, Sides};
 
 fn open() -> Arc<Device> {
     Device::open_guarded(0).expect("a GPU")
@@ -63,9 +66,13 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
     let stream = device.stream().unwrap();
     let capability = device.facts().capability.0 * 10 + device.facts().capability.1;
     for image in Image::ALL {
+        let (n, name) = match image.kind() {
+            Kind::Classic => (Argument::from(5000u32), "iota"),
+            Kind::Check => (Argument::from(5000u64), "check_positions"),
+        };
         for code in [image.fatbin(), image.ptx()] {
             let module = Module::load_code(&device, image, code).unwrap();
-            let kernel = module.kernel("iota").unwrap();
+            let kernel = module.kernel(name).unwrap();
             let kind = match code {
                 Code::Fatbin(_) => "fatbin",
                 Code::Ptx(_) => "ptx",
@@ -77,12 +84,13 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
                 kernel
             );
             assert_eq!(kernel.binary_version(), capability);
-            let mut out = stream.alloc(5000).unwrap();
-            iota(&stream, &module, &mut out, 5000).unwrap();
+            let mut out = stream.alloc::<u32>(5000).unwrap();
+            // SAFETY: it fills `n` numbers, and so many there are.
+            unsafe { stream.launch(&kernel, Grid::new(20, 256), [(&mut out).into(), n]) }.unwrap();
             assert_eq!(stream.download(&out).unwrap(), counted(5000));
         }
-        let module = classic(&device, image.key_bits());
-        assert!(Arc::ptr_eq(&module, &classic(&device, image.key_bits())));
+        let module = device.module(image).unwrap();
+        assert!(Arc::ptr_eq(&module, &device.module(image).unwrap()));
         let missing = module.kernel("no_such_kernel").unwrap_err();
         assert!(matches!(missing, Error::NoKernel { .. }), "{missing}");
     }
@@ -373,6 +381,130 @@ fn absurd_sizes_are_errors() {
         [1]
     );
     assert_eq!(device.check_canaries().unwrap(), 0);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn memory_is_kept_until_it_is_short() {
+    let device = Device::open(0).unwrap();
+    let stream = device.stream().unwrap();
+    let free = || {
+        (
+            result::mem_get_info().unwrap().0,
+            device.memory().unwrap().free,
+        )
+    };
+    let bytes = 1 << 30;
+    let mut took = [0.0; 2];
+    for took in &mut took {
+        let start = Instant::now();
+        drop(stream.zeros::<u8>(bytes).unwrap());
+        stream.synchronize().unwrap();
+        *took = start.elapsed().as_secs_f64() * 1e3;
+    }
+    println!(
+        "1 GiB of zeros: at first {:.3} ms, then {:.3} ms",
+        took[0], took[1]
+    );
+    let (unmapped, kept) = free();
+    assert!(kept >= unmapped + bytes, "{kept}, {unmapped}");
+    device.trim().unwrap();
+    let (unmapped, all) = free();
+    assert!(
+        all < unmapped + bytes && all + (64 << 20) > kept,
+        "{all}, {unmapped}"
+    );
+
+    // What is kept in pieces makes way for what needs nearly all.
+    let pieces: Vec<_> = (0..4)
+        .map(|_| stream.alloc::<u8>(all / 5).unwrap())
+        .collect();
+    drop(pieces);
+    let whole = stream.alloc::<u8>(all / 10 * 9).unwrap();
+    let error = stream.alloc::<u8>(all / 2).unwrap_err();
+    println!("{error}");
+    assert!(
+        matches!(error, Error::OutOfMemory { free, .. } if free < all / 5),
+        "{error}"
+    );
+    drop(whole);
+    stream.alloc::<u8>(all / 2).unwrap();
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_clock_takes_the_time_of_each_stage() {
+    use Stage::{Histogram, Local, Merge, Scan, Scatter};
+    let device = Device::open(0).unwrap();
+    let (stream, mut sides) = (device.stream().unwrap(), Sides::new(&device).unwrap());
+    let keys: Vec<u32> = (0..1u32 << 20)
+        .map(|i| i.wrapping_mul(0x9E37_79B9))
+        .collect();
+    let mut sorted = keys.clone();
+    sorted.sort();
+    let mut clock = Clock::new();
+    assert_eq!(clock.stages().unwrap(), []);
+    for (algorithm, variant, expected) in [
+        (
+            Algorithm::Split,
+            Variant::Text,
+            &[Histogram, Scan, Scatter][..],
+        ),
+        (Algorithm::Split, Variant::AllPasses, &[Scan, Scatter]),
+        (Algorithm::FourWay, Variant::Text, &[Scan, Scatter]),
+        (
+            Algorithm::BlockHistogram,
+            Variant::Text,
+            &[Histogram, Scan, Scatter],
+        ),
+        (
+            Algorithm::BlockHistogram,
+            Variant::OneStream,
+            &[Histogram, Scan, Scatter],
+        ),
+        (Algorithm::TileMerge, Variant::Text, &[Local, Merge]),
+        (
+            Algorithm::Coalesced,
+            Variant::Text,
+            &[Histogram, Scan, Scatter],
+        ),
+        (
+            Algorithm::Coalesced,
+            Variant::PlainScatter,
+            &[Histogram, Scan, Scatter],
+        ),
+    ] {
+        let case = format!("{}, {}", algorithm.name(), variant.name());
+        let options = Options {
+            variant,
+            ..Options::of::<u32>(algorithm)
+        };
+        let mut records = Records::new(&stream, stream.upload(&keys).unwrap(), None).unwrap();
+        let before = stream.event().unwrap();
+        clock.start(&stream).unwrap();
+        let observer = Observer::Clock(&mut clock);
+        classic::sort(
+            &stream,
+            &mut sides,
+            algorithm,
+            &mut records,
+            &options,
+            observer,
+        )
+        .unwrap();
+        let after = stream.event().unwrap();
+        let stages = clock.stages().unwrap();
+        println!("{case}: {stages:?}");
+        let names: Vec<Stage> = stages.iter().map(|(stage, _)| *stage).collect();
+        assert_eq!(names, expected, "{case}");
+        let sum: f64 = stages.iter().map(|(_, time)| time.as_secs_f64()).sum();
+        let whole = after.seconds_since(&before).unwrap();
+        assert!(
+            sum <= whole && sum > 0.8 * whole,
+            "{case}: {sum} s of {whole}"
+        );
+        assert!(stream.download(&records.keys).unwrap() == sorted, "{case}");
+    }
 }
 
 /// What the other process does in `a_fault_is_an_error_and_no_panic`.

@@ -1,9 +1,11 @@
 //! Streams and events: order, time, and two more streams to fork into.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaStream};
+use sweepsort_core::Stage;
 
 use crate::device::Device;
 use crate::error::{Result, while_doing};
@@ -76,6 +78,80 @@ impl Event {
     /// Whether it has been reached.
     pub fn is_reached(&self) -> bool {
         self.0.is_complete()
+    }
+}
+
+/// Takes the time of stages on the device, which neither waits nor is waited for meanwhile.
+///
+/// ```text
+/// start │ copy in │ a pass's counts, scan, scatter │ …
+///       ├ Transfer┤ Histogram┤ Scan┤ Scatter┤          an event at each mark
+/// ```
+/// A stretch in which the device had nothing to do counts for the stage that ends next. The events
+/// are made once and recorded again after each start.
+#[derive(Debug, Default)]
+pub struct Clock {
+    /// The start, and the end of each stage; those behind the last stage are of an earlier use.
+    events: Vec<Event>,
+    ended: Vec<Stage>,
+}
+
+impl Clock {
+    /// A clock that has not been started; until it is, it takes no time.
+    pub fn new() -> Self {
+        Clock::default()
+    }
+
+    /// Time runs from here on, and what was taken before is forgotten.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`].
+    pub fn start(&mut self, stream: &Stream) -> Result<()> {
+        self.ended.clear();
+        self.mark(0, stream)
+    }
+
+    /// What was put into the stream since the last call, of this or of [`start`](Self::start), was
+    /// this stage.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`].
+    pub fn end(&mut self, stage: Stage, stream: &Stream) -> Result<()> {
+        if self.events.is_empty() {
+            return Ok(());
+        }
+        self.mark(self.ended.len() + 1, stream)?;
+        self.ended.push(stage);
+        Ok(())
+    }
+
+    /// How long each stage took, all passes together, in the order in which stages first ended.
+    /// Waits for the last of them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`], also where earlier work failed.
+    pub fn stages(&self) -> Result<Vec<(Stage, Duration)>> {
+        let mut stages: Vec<(Stage, Duration)> = Vec::new();
+        for (between, &stage) in self.events.windows(2).zip(&self.ended) {
+            let seconds = between[1].seconds_since(&between[0])?;
+            let time = Duration::from_secs_f64(seconds.max(0.0));
+            match stages.iter_mut().find(|(known, _)| *known == stage) {
+                Some((_, sum)) => *sum += time,
+                None => stages.push((stage, time)),
+            }
+        }
+        Ok(stages)
+    }
+
+    /// Records the event of that number, made if there was none.
+    fn mark(&mut self, number: usize, stream: &Stream) -> Result<()> {
+        match self.events.get(number) {
+            Some(event) => record(&event.0, stream.raw()),
+            None => {
+                self.events.push(stream.event()?);
+                Ok(())
+            }
+        }
     }
 }
 

@@ -41,11 +41,21 @@ impl Watch<u32> for Watched {
         self.0.pass();
     }
 
-    fn numbers(&mut self, name: &str, values: &[u32]) {
+    fn numbers(&mut self, name: &str, values: &[u32]) -> Option<Vec<u32>> {
+        self.0.array(name, values);
+        None
+    }
+
+    fn keys(&mut self, name: &str, keys: &[u32], _: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
+        self.0.array(name, keys);
+        None
+    }
+
+    fn inner_numbers(&mut self, name: &str, values: &[u32]) {
         self.0.array(name, values);
     }
 
-    fn keys(&mut self, name: &str, keys: &[u32], _: &[u32]) {
+    fn inner_keys(&mut self, name: &str, keys: &[u32], _: &[u32]) {
         self.0.array(name, keys);
     }
 }

@@ -1,72 +1,135 @@
-//! Sizes beyond the testkit's table, checked by order, fingerprint and positions.
+//! Sizes beyond the testkit's table. Keys are made on the device, sorted there and checked there; only
+//! what the checks say comes back. Every buffer has its guards.
 
-use std::borrow::Cow;
-
-use sweepsort_core::{Codec, Engine, IndexMut, Spec, Task, Word};
-use sweepsort_cuda::CudaEngine;
+use anyhow::{Result, bail, ensure};
 use sweepsort_cuda::classic::{Algorithm, Key};
+use sweepsort_cuda::{Buffer, Checks, Codec, CudaEngine, Device, Slice, SliceMut, Spec};
 
-/// Sorts `n` random keys, and argsorts them: both must be in order, the keys the same multiset, and
-/// equal keys in input order. Keys repeat: they have 20 bits of their own in each half.
-pub fn run<K: Key>(algorithm: Algorithm, n: usize) -> Result<usize, String>
-where
-    for<'a> sweepsort_core::WordsMut<'a>: From<&'a mut [K]>,
-    for<'a> sweepsort_core::Words<'a>: From<&'a [K]>,
-{
-    let engine = CudaEngine::open(0).map_err(|error| error.to_string())?;
-    let spec = Spec {
-        codec: Codec::UNSIGNED,
-        bits: 0..K::BITS,
-        stable: true,
-        algorithm: Cow::Borrowed(algorithm.name()),
-    };
-    let keys: Vec<K> = random(n);
-    let mut sorted = keys.clone();
-    let ran = engine.run(Task::Keys(sorted.as_mut_slice().into()), &spec);
-    ran.map_err(|error| error.to_string())?;
-    if let Some(i) = sorted.windows(2).position(|pair| pair[0] > pair[1]) {
-        return Err(format!("keys {i} and {} are out of order", i + 1));
+/// Bits of which keys that are to repeat are made: 22 of a `u64`, 11 of a `u32`.
+const FEW: u128 = 0x9249_2492_4924_9249;
+
+/// Keys alone, pairs, and an argsort, of `n` records and of one less and one more. Returns how many
+/// there were in all.
+pub fn run<K: Key>(algorithm: Algorithm, n: usize) -> Result<usize> {
+    let mut large = Large::open(algorithm)?;
+    let mut sorted = 0;
+    for n in n - 1..=n + 1 {
+        large.keys::<K>(n)?;
+        large.pairs::<K>(n)?;
+        large.argsort::<K>(n)?;
+        sorted += 3 * n;
     }
-    if fingerprint(&keys) != fingerprint(&sorted) {
-        return Err("the sorted keys are other keys".into());
-    }
-    let mut index = vec![0u32; n];
-    let task = Task::Argsort(keys.as_slice().into(), IndexMut::U32(&mut index));
-    engine.run(task, &spec).map_err(|error| error.to_string())?;
-    for (i, &position) in index.iter().enumerate() {
-        if keys[position as usize] != sorted[i] {
-            return Err(format!("index {i} leads to another key than the sort's"));
-        }
-        if i > 0 && sorted[i - 1] == sorted[i] && index[i - 1] >= position {
-            return Err(format!(
-                "equal keys {} and {i} have changed their order",
-                i - 1
-            ));
-        }
-    }
-    Ok(2 * n)
+    large.close()?;
+    Ok(sorted)
 }
 
-/// Keys of a linear congruential generator, some bits of each cleared so that keys repeat.
-fn random<K: Word>(n: usize) -> Vec<K> {
-    let mut state = n as u128 | 1;
-    let mask = K::truncate(0xf0ff_0fff_f0ff_0fff_f0ff_0fff_f0ff_0fff);
-    (0..n)
-        .map(|_| {
-            state = state
-                .wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645)
-                .wrapping_add(11);
-            K::truncate(state >> 64) & mask
+/// The same for keys alone, `n` of them.
+pub fn keys<K: Key>(algorithm: Algorithm, n: usize) -> Result<usize> {
+    let mut large = Large::open(algorithm)?;
+    large.keys::<K>(n)?;
+    large.close()?;
+    Ok(n)
+}
+
+/// An algorithm on a device, and the checks there.
+struct Large {
+    algorithm: Algorithm,
+    engine: CudaEngine,
+    checks: Checks,
+}
+
+impl Large {
+    fn open(algorithm: Algorithm) -> Result<Large> {
+        let engine = CudaEngine::on(Device::open_guarded(0)?)?;
+        Ok(Large {
+            algorithm,
+            checks: Checks::new(engine.stream()),
+            engine,
         })
-        .collect()
-}
+    }
 
-/// A sum that is the same for any order, and hardly so for other keys.
-fn fingerprint<K: Word>(keys: &[K]) -> u64 {
-    keys.iter().fold(0u64, |sum, key| {
-        let mut x = key.widen() as u64 ^ 0x9e37_79b9_7f4a_7c15;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        sum.wrapping_add(x ^ (x >> 31))
-    })
+    /// Nothing was written outside of a buffer.
+    fn close(self) -> Result<()> {
+        self.engine.device().check_canaries()?;
+        Ok(())
+    }
+
+    fn spec<K: Key>(&self) -> Spec {
+        Spec {
+            codec: Codec::UNSIGNED,
+            bits: 0..K::BITS,
+            stable: true,
+            algorithm: self.algorithm.name().into(),
+        }
+    }
+
+    /// `n` random keys, made of the bits of `mask`.
+    fn random<K: Key>(&self, n: usize, mask: K) -> Result<Buffer<K>> {
+        let mut keys = self.engine.stream().alloc(n)?;
+        self.checks.random(&mut keys, n as u64, mask)?;
+        Ok(keys)
+    }
+
+    /// Keys alone: in order, and the same multiset.
+    fn keys<K: Key>(&mut self, n: usize) -> Result<()> {
+        let keys = self.random(n, K::MAX)?;
+        let before = self.checks.fingerprint::<K>(&keys)?;
+        let (sorted, _) = self.engine.sort_resident(keys, &self.spec::<K>(), None)?;
+        self.in_order(&sorted, "keys")?;
+        let after = self.checks.fingerprint::<K>(&sorted)?;
+        ensure!(after == before, "{n} keys: the sorted keys are other keys");
+        Ok(())
+    }
+
+    /// Keys that repeat, with random values of four bytes: in order, and the same multiset of records.
+    fn pairs<K: Key>(&mut self, n: usize) -> Result<()> {
+        let keys = self.random(n, K::truncate(FEW))?;
+        let mut values = self.engine.stream().alloc::<u8>(4 * n)?;
+        let numbers = SliceMut::from(&mut values).cast::<u32>()?;
+        self.checks.random(numbers, !n as u64, u32::MAX)?;
+        let fingerprint = |keys: &Buffer<K>, values: &Buffer<u8>| {
+            let values = Slice::from(values).cast::<u32>()?;
+            self.checks.fingerprint_pairs::<K, u32>(keys, values)
+        };
+        let spec = self.spec::<K>();
+        let sorted = self
+            .engine
+            .sort_pairs_resident(&keys, &values, 4, &spec, None)?;
+        self.in_order(&sorted.0, "pairs")?;
+        ensure!(
+            fingerprint(&sorted.0, &sorted.1)? == fingerprint(&keys, &values)?,
+            "{n} pairs: the sorted pairs are other pairs"
+        );
+        Ok(())
+    }
+
+    /// Keys that repeat, for the index that sorts them: each position once, the keys that they lead to
+    /// in order, equals in the order of the input. No other index is so.
+    fn argsort<K: Key>(&mut self, n: usize) -> Result<()> {
+        let keys = self.random(n, K::truncate(FEW))?;
+        let (index, _) = self
+            .engine
+            .argsort_resident(&keys, &self.spec::<K>(), None)?;
+        ensure!(
+            self.checks.is_permutation(&index)?,
+            "argsort of {n}: the index does not name every key once"
+        );
+        let sorted = self.engine.gather(&keys, &index, size_of::<K>())?;
+        self.in_order(&sorted, "argsort")?;
+        if let Some(i) = self.checks.unstable::<K>(&sorted, &index, K::MAX)? {
+            bail!(
+                "argsort of {n}: equal keys {i} and {} have changed their order",
+                i + 1
+            );
+        }
+        Ok(())
+    }
+
+    fn in_order<K: Key>(&self, keys: &Buffer<K>, what: &str) -> Result<()> {
+        if let Some(i) = self.checks.disorder(keys, K::MAX)? {
+            let n = keys.len();
+            bail!("{what}, {n}: keys {i} and {} are out of order", i + 1);
+        }
+        Ok(())
+    }
 }

@@ -9,16 +9,20 @@
 //! | cases | what they prove |
 //! |---|---|
 //! | `golden/…` | the worked examples of the teaching texts, array by array, from the device |
+//! | `check/…` | the checks on the device: they see what the host sees, and every planted fault |
+//! | `bisect/…` | every array beside the twin's, and sorts in which a stage is the twin's |
 //! | `suite/…` | the testkit's table, with guards around every buffer |
 //! | `blocks/…` | digits and blocks of every kind that an algorithm takes |
-//! | `large/…` | 2^24 to 2^28 keys: order, a fingerprint of the multiset, stability by positions |
+//! | `large/…` | 2^24 to nearly 2^32 keys, checked on the device: order, multiset, stability |
 
+mod bisection;
+mod checks;
 mod golden;
 mod large;
 mod record;
 
 use sweepsort_cuda::CudaEngine;
-use sweepsort_cuda::classic::Algorithm;
+use sweepsort_cuda::classic::{Algorithm, MAX_KEYS};
 use sweepsort_testkit::suite::{self, Scope};
 
 pub use record::{EngineRecord, Passed, Verified};
@@ -55,6 +59,18 @@ pub fn cuda_cases() -> Vec<Case> {
             Case::new(name, move || golden::run(example, algorithm))
         })
         .collect();
+    cases.push(Case::new("check/u32".to_owned(), || {
+        told(checks::run::<u32>())
+    }));
+    cases.push(Case::new("check/u64".to_owned(), || {
+        told(checks::run::<u64>())
+    }));
+    for &algorithm in Algorithm::ALL {
+        let name = algorithm.name();
+        cases.push(Case::new(format!("bisect/{name}"), move || {
+            told(bisection::run(name))
+        }));
+    }
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();
         cases.push(Case::new(format!("suite/{name}"), move || {
@@ -71,14 +87,26 @@ pub fn cuda_cases() -> Vec<Case> {
         for power in [24, 28] {
             cases.push(Case::new(
                 format!("large/{name}/u32/2^{power}"),
-                move || large::run::<u32>(algorithm, 1 << power),
+                move || told(large::run::<u32>(algorithm, 1 << power)),
             ));
         }
-        cases.push(Case::new(format!("large/{name}/u64/2^26"), move || {
-            large::run::<u64>(algorithm, 1 << 26)
+        cases.push(Case::new(format!("large/{name}/u64/2^27"), move || {
+            told(large::run::<u64>(algorithm, 1 << 27))
         }));
+        if matches!(algorithm, Algorithm::BlockHistogram | Algorithm::Coalesced) {
+            for (n, size) in [(1 << 30, "2^30"), (MAX_KEYS, "2^32-2^20")] {
+                cases.push(Case::new(format!("large/{name}/u32/{size}"), move || {
+                    told(large::keys::<u32>(algorithm, n))
+                }));
+            }
+        }
     }
     cases
+}
+
+/// What did not hold, in words.
+fn told(outcome: anyhow::Result<usize>) -> Result<usize, String> {
+    outcome.map_err(|error| format!("{error:#}"))
 }
 
 /// An engine whose buffers have guards.
@@ -103,13 +131,8 @@ fn run_suite(
 
 /// Every digit that an algorithm takes, with small and large blocks.
 fn blocks(algorithm: Algorithm) -> Result<usize, String> {
-    let radix_bits: &[u32] = match algorithm {
-        Algorithm::Split | Algorithm::TileMerge => &[1],
-        Algorithm::FourWay => &[1, 2],
-        Algorithm::BlockHistogram | Algorithm::Coalesced => &[1, 2, 4, 8],
-    };
     let mut passed = 0;
-    for &radix_bits in radix_bits {
+    for &radix_bits in algorithm.radix_bits() {
         for block in [1, 4, 32, 64, 256, 1024, 2048, 8192] {
             passed += run_suite(
                 algorithm,

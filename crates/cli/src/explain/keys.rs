@@ -1,6 +1,6 @@
 //! From words of the command line to keys, and to what is shown of them.
 
-use sweepsort::explain::{Options, explain};
+use sweepsort::explain::{Bisection, Options, bisect, explain};
 
 use super::view::View;
 use crate::exit::{Failure, Result};
@@ -15,15 +15,35 @@ use crate::with_key;
 pub fn explained(words: &[String], ty: Option<Type>, options: &Options) -> Result<View> {
     let ty = ty.unwrap_or_else(|| suited(words));
     with_key!(ty, |K| {
-        let mut keys: Vec<K> = words
-            .iter()
-            .enumerate()
-            .map(|(index, word)| parse(index, word))
-            .collect::<Result<_>>()?;
-        let texts = keys.iter().map(|&key| text::shown(key)).collect();
+        let (mut keys, texts) = read::<K>(words)?;
         let explanation = explain(K::drawn(&mut keys), options)?;
         Ok(View::new(ty, texts, explanation))
     })
+}
+
+/// Compares what a device makes of these keys with what the twin makes; returns the keys' texts, too.
+///
+/// # Errors
+/// As [`explained`].
+pub fn bisected(
+    words: &[String],
+    ty: Option<Type>,
+    options: &Options,
+) -> Result<(Vec<String>, Bisection)> {
+    with_key!(ty.unwrap_or_else(|| suited(words)), |K| {
+        let (mut keys, texts) = read::<K>(words)?;
+        Ok((texts, bisect(K::drawn(&mut keys), options)?))
+    })
+}
+
+/// Keys and their texts.
+fn read<K: Text>(words: &[String]) -> Result<(Vec<K>, Vec<String>)> {
+    let keys = words.iter().enumerate();
+    let keys: Vec<K> = keys
+        .map(|(index, word)| parse(index, word))
+        .collect::<Result<_>>()?;
+    let texts = keys.iter().map(|&key| text::shown(key)).collect();
+    Ok((keys, texts))
 }
 
 /// The type of words that come without one.

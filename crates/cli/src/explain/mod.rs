@@ -7,6 +7,7 @@
 //!                                                                                  └→ html, a page
 //! ```
 
+mod bisect;
 mod html;
 mod json;
 mod keys;
@@ -93,6 +94,15 @@ pub struct Args {
     )]
     pub engine: Choice,
 
+    /// Stages to be made by the readable account, the rest being the device's (engine cuda)
+    #[arg(long, value_name = "STAGES", value_delimiter = ',')]
+    pub from_twin: Vec<String>,
+
+    /// Compare each array of the device with the readable account's, and name those that differ;
+    /// exit code 1 where one does (engine cuda)
+    #[arg(long, conflicts_with_all = ["from_twin", "pass", "format", "output"])]
+    pub bisect: bool,
+
     /// How to show it; unless given, the output's name says it, or else it is a table
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub format: Option<Format>,
@@ -144,7 +154,7 @@ fn algorithm_help() -> String {
 /// Runs `explain`.
 ///
 /// # Errors
-/// Keys that are none, parameters that the algorithm does not take, outputs that cannot be written.
+/// [`Failure::Found`] where `--bisect` finds arrays that differ; keys that are none, parameters that the algorithm does not take, outputs that cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let options = Options {
         order: args.order.order(),
@@ -156,8 +166,13 @@ pub fn run(args: &Args) -> Result<()> {
         seed: args.seed,
         break_stability: args.break_stability,
         engine: args.engine,
+        from_twin: args.from_twin.clone(),
         ..Options::of(args.algorithm)
     };
+    if args.bisect {
+        let (texts, found) = keys::bisected(&args.keys, args.ty, &options)?;
+        return bisect::tell(&texts, &found);
+    }
     let view = keys::explained(&args.keys, args.ty, &options)?;
     let passes = match args.pass {
         None => 0..view.passes.len(),

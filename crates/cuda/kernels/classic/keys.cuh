@@ -1,25 +1,12 @@
-// Codes of keys, their digits, and how threads share them out.
+// Digits of keys, and how threads share keys out.
 //
-// A module is compiled for one key width, SWEEPSORT_KEY_BITS. What travels with a key, its payload,
-// is one u32 (a position, an index, a value), or nothing: then the payload pointers are null.
+// What travels with a key, its payload, is one u32 (a position, an index, a value), or nothing: then
+// the payload pointers are null.
 //
 // Lengths are below 2^32 - 2^20, so that an index one block beyond the end does not wrap.
 #pragma once
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
-
-#if SWEEPSORT_KEY_BITS == 32
-using Key = u32;
-#elif SWEEPSORT_KEY_BITS == 64
-using Key = u64;
-#else
-#error "compile with -DSWEEPSORT_KEY_BITS=32 or 64"
-#endif
-
-constexpr u32 WARP = 32;
+#include "../key.cuh"
 
 // Keys a thread, at most, where a block keeps a tile of keys: 64 bytes. (Half of it, for more threads
 // at a time: block-histogram took 1.3 to 1.4 times as long, coalesced 1.2 times.)

@@ -1,9 +1,11 @@
 //! `block-histogram` on a device: `block_histogram.cu`, with `matrix.cu` and `scan.cu`.
 
-use sweepsort_core::Digit;
+use sweepsort_core::{Digit, Stage};
 
 use super::scan::Sums;
-use super::{Key, Options, Records, Stages, THREADS, or_null, shared, tile_threads};
+use super::{
+    Array, Key, Options, Records, Stages, THREADS, Variant, or_null, shared, tile_threads,
+};
 use crate::args;
 use crate::error::{Error, Result};
 use crate::launch::{Extent, Grid};
@@ -14,6 +16,20 @@ use crate::stream::{Sides, Stream};
 pub const SIDE: u32 = 32;
 /// Rows of threads there.
 const ROWS: u32 = 8;
+
+/// `scan` overwrites `CT`. The scatter sorts the blocks in shared memory.
+pub fn arrays() -> Vec<Array> {
+    vec![
+        Array::kept("H"),
+        Array::kept("CT"),
+        Array::kept("scan"),
+        Array::kept("G"),
+        Array::inner("sorted"),
+        Array::kept("L"),
+        Array::inner("d"),
+        Array::kept("B"),
+    ]
+}
 
 /// The matrices of `p` blocks and `2^R` digits.
 struct Matrices {
@@ -61,43 +77,40 @@ pub fn sort<K: Key>(
     options: &Options,
 ) -> Result<u32> {
     let (n, tile) = (records.n, options.block as u32);
-    let m = Matrices::new(stages.stream, n.div_ceil(tile), 1 << options.radix_bits)?;
-    let watched = stages.watched();
-    let sorted = watched
-        .then(|| stages.stream.alloc::<K>(n as usize))
-        .transpose()?;
+    let mut m = Matrices::new(stages.stream, n.div_ceil(tile), 1 << options.radix_bits)?;
+    let sorted = stages.inner::<K>(n as usize)?;
     let sorted_payload = match records.payload {
-        Some(_) => stages.shown(n as usize)?,
+        Some(_) => stages.inner(n as usize)?,
         None => None,
     };
-    let d = stages.shown(n as usize)?;
-    let cover = Digit::cover(options.bits.clone(), options.radix_bits);
+    let d = stages.inner(n as usize)?;
+    let (threads, room) = tile_threads::<K>(tile);
+    let cover = options.digits();
     for &digit in &cover {
-        stages.pass(Some(digit));
-        let (keys, payload) = records.from();
-        let (out, payload_out) = records.to();
-        let Digit { shift, bits } = digit;
+        let [(keys, payload), (out, payload_out)] = stages.begin(records, Some(digit));
+        let (shift, bits) = (digit.shift, digit.bits);
         let radix = digit.radix() as u32;
-        let cells = (m.p * radix) as usize;
         stages.launch(
             "block_histogram_count",
             Grid::new(m.p, THREADS),
             args![keys, n, tile, shift, bits, &m.h],
         )?;
-        if watched || options.one_stream {
-            local_offsets(stages, stages.stream, &m, digit)?;
-            global_offsets(stages, stages.stream, &m, digit)?;
+        stages.show("H", m.h.slice_mut(..(m.p * radix) as usize)?)?;
+        stages.end(Stage::Histogram)?;
+
+        let main = stages.stream;
+        if stages.watched() || options.variant == Variant::OneStream {
+            local_offsets(stages, main, &mut m, digit)?;
+            global_offsets(stages, main, &mut m, digit)?;
         } else {
-            let fork = sides.fork(stages.stream)?;
-            local_offsets(stages, fork.left(), &m, digit)?;
-            global_offsets(stages, fork.right(), &m, digit)?;
+            let fork = sides.fork(main)?;
+            local_offsets(stages, fork.left(), &mut m, digit)?;
+            global_offsets(stages, fork.right(), &mut m, digit)?;
             fork.join()?;
         }
-        let (threads, room) = tile_threads::<K>(tile);
-        let mut bytes = shared::<K>(room) + 2 * shared::<u32>(radix);
-        if records.payload.is_some() {
-            bytes += shared::<u32>(room);
-        }
+        stages.end(Stage::Scan)?;
+
+        let bytes = records.shared_bytes(room) + 2 * shared::<u32>(radix);
         let (sorted_out, sorted_payload_out) = (or_null(&sorted), or_null(&sorted_payload));
         stages.launch(
             "block_histogram_scatter",
@@ -118,45 +131,44 @@ pub fn sort<K: Key>(
                 or_null(&d)
             ],
         )?;
-        records.swap();
-        if let (Some(sorted), Some(d)) = (&sorted, &d) {
-            stages.show("H", &m.h, cells)?;
-            show_transposed(stages, &m, digit)?;
-            stages.show("G", &m.g, cells)?;
-            stages.show_keys("sorted", sorted, &sorted_payload)?;
-            stages.show("L", &m.l, cells)?;
-            stages.show("d", d, n as usize)?;
-            stages.show_keys("B", &records.keys, &records.payload)?;
-        }
+        stages.end(Stage::Scatter)?;
+        stages.show_inner_keys("sorted", sorted.as_ref(), sorted_payload.as_ref())?;
+        stages.show_inner("d", d.as_ref())?;
+        stages.swap("B", records)?;
     }
     Ok(cover.len() as u32)
 }
 
 /// `L`: each row of `H` scanned.
 fn local_offsets<K: Key>(
-    stages: &Stages<'_, K>,
+    stages: &mut Stages<'_, K>,
     stream: &Stream,
-    m: &Matrices,
+    m: &mut Matrices,
     digit: Digit,
 ) -> Result<()> {
     let radix = digit.radix() as u32;
     let rows = (THREADS / radix).max(1);
     let grid = Grid::new(m.p.div_ceil(rows), THREADS).shared(shared::<u32>(rows * radix));
     let arguments = args![&m.h, &m.l, m.p, digit.bits];
-    stages.launch_in(stream, "block_histogram_local_offsets", grid, arguments)
+    stages.launch_in(stream, "block_histogram_local_offsets", grid, arguments)?;
+    stages.show("L", m.l.slice_mut(..(m.p * radix) as usize)?)
 }
 
 /// `G`: `H` transposed, scanned, and transposed back. What it makes of `CT` is scanned in place.
 fn global_offsets<K: Key>(
-    stages: &Stages<'_, K>,
+    stages: &mut Stages<'_, K>,
     stream: &Stream,
-    m: &Matrices,
+    m: &mut Matrices,
     digit: Digit,
 ) -> Result<()> {
     let radix = digit.radix() as u32;
+    let cells = m.p * radix;
     transpose(stages, stream, (&m.h, &m.ct), m.p, radix)?;
-    stages.scan(stream, m.ct.pointer(), m.p * radix, m.p * radix, &m.sums)?;
-    transpose(stages, stream, (&m.ct, &m.g), radix, m.p)
+    stages.show("CT", m.ct.slice_mut(..cells as usize)?)?;
+    stages.scan(stream, m.ct.pointer(), cells, cells, &m.sums)?;
+    stages.show("scan", m.ct.slice_mut(..cells as usize)?)?;
+    transpose(stages, stream, (&m.ct, &m.g), radix, m.p)?;
+    stages.show("G", m.g.slice_mut(..cells as usize)?)
 }
 
 fn transpose<K: Key>(
@@ -169,14 +181,4 @@ fn transpose<K: Key>(
     let tiles = rows.div_ceil(SIDE) * columns.div_ceil(SIDE);
     let grid = Grid::new(tiles, Extent::from((SIDE, ROWS)));
     stages.launch_in(stream, "transpose", grid, args![from, to, rows, columns])
-}
-
-/// Shows `CT`, made once more, and `scan`, which overwrote it.
-fn show_transposed<K: Key>(stages: &mut Stages<'_, K>, m: &Matrices, digit: Digit) -> Result<()> {
-    let radix = digit.radix() as u32;
-    let cells = (m.p * radix) as usize;
-    let again = stages.stream.alloc(cells)?;
-    transpose(stages, stages.stream, (&m.h, &again), m.p, radix)?;
-    stages.show("CT", &again, cells)?;
-    stages.show("scan", &m.ct, cells)
 }

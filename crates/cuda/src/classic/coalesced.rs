@@ -1,16 +1,31 @@
 //! `coalesced` on a device: `coalesced.cu` and `scan.cu`.
 
-use sweepsort_core::Digit;
+use sweepsort_core::Stage;
 
 use super::block_histogram::entries;
 use super::scan::Sums;
-use super::{Key, Options, Records, Stages, THREADS, or_null, shared, tile_threads};
+use super::{
+    Array, Key, Options, Records, Stages, THREADS, Variant, or_null, shared, tile_threads,
+};
 use crate::args;
 use crate::error::Result;
 use crate::launch::Grid;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
+
+/// `offsets` overwrite `sizes`. The scatter finds digits, ranks and places again by itself, in
+/// registers.
+pub fn arrays() -> Vec<Array> {
+    vec![
+        Array::inner("digit"),
+        Array::inner("before"),
+        Array::kept("sizes"),
+        Array::kept("offsets"),
+        Array::inner("d"),
+        Array::kept("out"),
+    ]
+}
 
 /// Sorts records digit by digit; returns the number of passes.
 pub fn sort<K: Key>(
@@ -26,39 +41,39 @@ pub fn sort<K: Key>(
     // A last digit may be narrower, and then there is less to scan.
     let narrower = options.bits.len() as u32 % options.radix_bits;
     let fewer = Sums::new(stages.stream, entries(p, 1 << narrower)?, 1)?;
-    let (digits, before) = (stages.shown(n as usize)?, stages.shown(n as usize)?);
-    let (d, sizes) = (stages.shown(n as usize)?, stages.shown(all as usize)?);
-    let cover = Digit::cover(options.bits.clone(), options.radix_bits);
+    let (digits, before) = (stages.inner(n as usize)?, stages.inner(n as usize)?);
+    let d = stages.inner(n as usize)?;
+    let (threads, room) = tile_threads::<K>(tile);
+    let cover = options.digits();
     for &digit in &cover {
-        stages.pass(Some(digit));
-        let (keys, payload) = records.from();
-        let (out, payload_out) = records.to();
-        let Digit { shift, bits } = digit;
+        let [(keys, payload), (out, payload_out)] = stages.begin(records, Some(digit));
+        let (shift, bits) = (digit.shift, digit.bits);
         let radix = digit.radix() as u32;
         let cells = p * radix;
-        let arguments = args![keys, n, tile, shift, bits, &mut offsets];
-        let grid = Grid::new(p, THREADS);
-        stages.launch("coalesced_sizes", grid, arguments)?;
-        if let Some(sizes) = &sizes {
-            let arguments = args![keys, n, tile, shift, bits, sizes];
-            stages.launch("coalesced_sizes", grid, arguments)?;
-        }
+        stages.launch(
+            "coalesced_sizes",
+            Grid::new(p, THREADS),
+            args![keys, n, tile, shift, bits, &mut offsets],
+        )?;
+        stages.show("sizes", offsets.slice_mut(..cells as usize)?)?;
+        stages.end(Stage::Histogram)?;
+
         let sums = if bits == options.radix_bits {
             &sums
         } else {
             &fewer
         };
         stages.scan(stages.stream, offsets.pointer(), cells, cells, sums)?;
-        let (threads, room) = tile_threads::<K>(tile);
+        stages.show("offsets", offsets.slice_mut(..cells as usize)?)?;
+        stages.end(Stage::Scan)?;
+
         let ranks = shared::<u32>(threads / WARP * radix) + shared::<u32>(radix);
-        let (name, bytes) = if options.plain {
-            ("coalesced_plain_scatter", ranks)
-        } else {
-            let mut bytes = ranks + shared::<u32>(radix) + shared::<K>(room);
-            if records.payload.is_some() {
-                bytes += shared::<u32>(room);
+        let (name, bytes) = match options.variant {
+            Variant::PlainScatter => ("coalesced_plain_scatter", ranks),
+            _ => {
+                let buckets = shared::<u32>(radix) + records.shared_bytes(room);
+                ("coalesced_scatter", ranks + buckets)
             }
-            ("coalesced_scatter", bytes)
         };
         stages.launch(
             name,
@@ -78,15 +93,11 @@ pub fn sort<K: Key>(
                 or_null(&d)
             ],
         )?;
-        records.swap();
-        if let (Some(digits), Some(before), Some(sizes), Some(d)) = (&digits, &before, &sizes, &d) {
-            stages.show("digit", digits, n as usize)?;
-            stages.show("before", before, n as usize)?;
-            stages.show("sizes", sizes, cells as usize)?;
-            stages.show("offsets", &offsets, cells as usize)?;
-            stages.show("d", d, n as usize)?;
-            stages.show_keys("out", &records.keys, &records.payload)?;
-        }
+        stages.end(Stage::Scatter)?;
+        stages.show_inner("digit", digits.as_ref())?;
+        stages.show_inner("before", before.as_ref())?;
+        stages.show_inner("d", d.as_ref())?;
+        stages.swap("out", records)?;
     }
     Ok(cover.len() as u32)
 }

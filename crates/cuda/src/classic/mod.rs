@@ -3,26 +3,30 @@
 //! Codes and payloads lie in two buffers each; a pass reads the one and writes the other. A payload
 //! is a `u32`, the key's position in the input. What belongs to a key is fetched by it at the end.
 //!
-//! A [`Watch`] sees the device's own arrays, stage by stage, which costs copies and waiting; without
-//! one, stages are only enqueued.
+//! A [`Watch`] sees the device's own arrays, stage by stage, and may put others in their place, which
+//! costs copies and waiting. A [`Clock`](crate::Clock) takes the time of the stages. Without a watch,
+//! stages are only enqueued.
 
 mod block_histogram;
 mod coalesced;
 mod four_way;
 mod scan;
 mod split;
+mod stages;
 mod tile_merge;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use sweepsort_core::{Digit, Word};
 
 use crate::error::{Error, Result};
-use crate::image::{Image, Kind};
-use crate::launch::{Argument, Grid, Module};
+use crate::launch::Grid;
 use crate::memory::{Buffer, Pointer};
 use crate::stream::{Sides, Stream};
+
+pub use scan::prefix_sum;
+use stages::Stages;
+pub use stages::{Observer, Watch};
 
 /// Threads of a block where each key is treated by itself.
 const THREADS: u32 = 256;
@@ -66,6 +70,15 @@ macro_rules! algorithms {
                     $(Algorithm::$variant => ($radix_bits, $block)),*
                 }
             }
+
+            /// The bits that its digits can have.
+            pub const fn radix_bits(self) -> &'static [u32] {
+                match self {
+                    Algorithm::Split | Algorithm::TileMerge => &[1],
+                    Algorithm::FourWay => &[1, 2],
+                    Algorithm::BlockHistogram | Algorithm::Coalesced => &[1, 2, 4, 8],
+                }
+            }
         }
     };
 }
@@ -82,6 +95,58 @@ algorithms! {
     Coalesced "coalesced" 8 8192,
 }
 
+/// An algorithm as its text has it, or without one thing, so that the gain of that can be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Complete.
+    #[default]
+    Text,
+    /// `coalesced`: each key straight to its place, without local buckets.
+    PlainScatter,
+    /// `block-histogram`: local and global offsets one after the other, on one stream.
+    OneStream,
+    /// `split`: a pass for every bit, without asking for the largest key first.
+    AllPasses,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: &[Variant] = &[
+        Variant::Text,
+        Variant::PlainScatter,
+        Variant::OneStream,
+        Variant::AllPasses,
+    ];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Text => "text",
+            Variant::PlainScatter => "plain-scatter",
+            Variant::OneStream => "one-stream",
+            Variant::AllPasses => "all-passes",
+        }
+    }
+
+    /// The variant of a name.
+    pub fn named(name: &str) -> Option<Variant> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|variant| variant.name() == name)
+    }
+
+    /// Whether an algorithm has it.
+    pub fn is_of(self, algorithm: Algorithm) -> bool {
+        match self {
+            Variant::Text => true,
+            Variant::PlainScatter => algorithm == Algorithm::Coalesced,
+            Variant::OneStream => algorithm == Algorithm::BlockHistogram,
+            Variant::AllPasses => algorithm == Algorithm::Split,
+        }
+    }
+}
+
 /// The parameters of a classic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -91,10 +156,8 @@ pub struct Options {
     pub radix_bits: u32,
     /// Keys of a block or tile.
     pub block: usize,
-    /// `coalesced`: each key straight to its place, without local buckets.
-    pub plain: bool,
-    /// `block-histogram`: local and global offsets one after the other, on one stream.
-    pub one_stream: bool,
+    /// Whether complete.
+    pub variant: Variant,
 }
 
 impl Options {
@@ -105,18 +168,13 @@ impl Options {
             bits: 0..K::BITS,
             radix_bits,
             block,
-            plain: false,
-            one_stream: false,
+            variant: Variant::Text,
         }
     }
 
     /// Whether the algorithm takes these parameters: what would work, if it does not.
     pub fn check<K: Key>(&self, algorithm: Algorithm) -> Result<(), String> {
-        let radix_bits: &[u32] = match algorithm {
-            Algorithm::Split | Algorithm::TileMerge => &[1],
-            Algorithm::FourWay => &[1, 2],
-            Algorithm::BlockHistogram | Algorithm::Coalesced => &[1, 2, 4, 8],
-        };
+        let radix_bits = algorithm.radix_bits();
         if !radix_bits.contains(&self.radix_bits) {
             let known: Vec<_> = radix_bits.iter().map(u32::to_string).collect();
             return Err(format!("digits of {} bits", known.join(", ")));
@@ -125,7 +183,55 @@ impl Options {
         if !self.block.is_power_of_two() || self.block > most {
             return Err(format!("blocks of a power of two, up to {most} keys"));
         }
+        if !self.variant.is_of(algorithm) {
+            let of = |variant: &&Variant| variant.is_of(algorithm);
+            let known: Vec<_> = Variant::ALL.iter().filter(of).map(|v| v.name()).collect();
+            return Err(format!("variant {}", known.join(" or ")));
+        }
         Ok(())
+    }
+
+    /// The digits, one a pass.
+    fn digits(&self) -> Vec<Digit> {
+        Digit::cover(self.bits.clone(), self.radix_bits)
+    }
+}
+
+/// An array that a pass makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// The name that the text gives it.
+    pub name: String,
+    /// Whether it lies in memory between two kernels, so that a [`Watch`] can replace it. Otherwise
+    /// it is an inner one, which a kernel writes out only to be seen.
+    pub kept: bool,
+}
+
+impl Array {
+    fn kept(name: impl Into<String>) -> Array {
+        Array {
+            name: name.into(),
+            kept: true,
+        }
+    }
+
+    fn inner(name: &str) -> Array {
+        Array {
+            name: name.to_owned(),
+            kept: false,
+        }
+    }
+}
+
+/// The arrays of a sort's passes, in the order of the text. A last digit that is narrower than the
+/// others may have fewer, and keep fewer.
+pub fn arrays(algorithm: Algorithm, options: &Options, n: usize) -> Vec<Array> {
+    match algorithm {
+        Algorithm::Split => split::arrays(),
+        Algorithm::FourWay => four_way::arrays(options),
+        Algorithm::BlockHistogram => block_histogram::arrays(),
+        Algorithm::TileMerge => tile_merge::arrays(options, n),
+        Algorithm::Coalesced => coalesced::arrays(),
     }
 }
 
@@ -185,6 +291,12 @@ impl<K: Key> Records<K> {
         std::mem::swap(&mut self.payload, &mut self.spare_payload);
     }
 
+    /// Bytes that so many of them take in shared memory.
+    fn shared_bytes(&self, m: u32) -> u32 {
+        let payload = self.payload.as_ref().map_or(0, |_| shared::<u32>(m));
+        shared::<K>(m) + payload
+    }
+
     fn from(&self) -> (Pointer<K>, Pointer<u32>) {
         (self.keys.pointer(), or_null(&self.payload))
     }
@@ -197,101 +309,6 @@ impl<K: Key> Records<K> {
 /// A buffer's address, or null.
 fn or_null<T: bytemuck::Pod>(buffer: &Option<Buffer<T>>) -> Pointer<T> {
     buffer.as_ref().map_or(Pointer::NULL, Buffer::pointer)
-}
-
-/// Sees the arrays of each stage, copied from the device.
-pub trait Watch<K> {
-    /// A pass begins.
-    fn pass(&mut self, digit: Option<Digit>);
-    /// An array of numbers was made.
-    fn numbers(&mut self, name: &str, values: &[u32]);
-    /// An array of codes was made, with their positions if they travel along.
-    fn keys(&mut self, name: &str, keys: &[K], positions: &[u32]);
-}
-
-/// Where the stages of a sort run, and who watches.
-struct Stages<'a, K: Key> {
-    stream: &'a Stream,
-    module: Arc<Module>,
-    watch: Option<&'a mut dyn Watch<K>>,
-}
-
-impl<K: Key> Stages<'_, K> {
-    /// Whether arrays are to be shown.
-    fn watched(&self) -> bool {
-        self.watch.is_some()
-    }
-
-    fn pass(&mut self, digit: Option<Digit>) {
-        if let Some(watch) = &mut self.watch {
-            watch.pass(digit);
-        }
-    }
-
-    /// Shows the first `len` numbers of an array.
-    fn show(&mut self, name: &str, values: &Buffer<u32>, len: usize) -> Result<()> {
-        self.show_from(name, values, 0, len)
-    }
-
-    fn show_from(
-        &mut self,
-        name: &str,
-        values: &Buffer<u32>,
-        start: usize,
-        len: usize,
-    ) -> Result<()> {
-        if let Some(watch) = &mut self.watch {
-            let values = self.stream.download(values.slice(start..start + len)?)?;
-            watch.numbers(name, &values);
-        }
-        Ok(())
-    }
-
-    fn show_keys(
-        &mut self,
-        name: &str,
-        keys: &Buffer<K>,
-        payload: &Option<Buffer<u32>>,
-    ) -> Result<()> {
-        if let Some(watch) = &mut self.watch {
-            let keys = self.stream.download(keys)?;
-            let positions = match payload {
-                Some(payload) => self.stream.download(payload)?,
-                None => Vec::new(),
-            };
-            watch.keys(name, &keys, &positions);
-        }
-        Ok(())
-    }
-
-    /// A buffer to be shown, if somebody watches.
-    fn shown(&self, len: usize) -> Result<Option<Buffer<u32>>> {
-        self.watched().then(|| self.stream.alloc(len)).transpose()
-    }
-
-    /// Launches a kernel in the main stream.
-    fn launch<const N: usize>(
-        &self,
-        name: &str,
-        grid: Grid,
-        arguments: [Argument<'_>; N],
-    ) -> Result<()> {
-        self.launch_in(self.stream, name, grid, arguments)
-    }
-
-    fn launch_in<const N: usize>(
-        &self,
-        stream: &Stream,
-        name: &str,
-        grid: Grid,
-        arguments: [Argument<'_>; N],
-    ) -> Result<()> {
-        let kernel = self.module.kernel(name)?;
-        // SAFETY: the callers are the files of this folder. Each gives buffers of the shapes that
-        // stand at the head of the kernel's file, allocated for this sort and used by it alone, in
-        // streams that are forked and joined.
-        unsafe { stream.launch(&kernel, grid, arguments) }
-    }
 }
 
 /// Bytes that `m` elements take in shared memory, padded against bank conflicts: `S(T, m)` of
@@ -327,21 +344,13 @@ pub fn sort<'a, K: Key>(
     algorithm: Algorithm,
     records: &mut Records<K>,
     options: &Options,
-    watch: Option<&'a mut dyn Watch<K>>,
+    observer: Observer<'a, K>,
 ) -> Result<u32> {
     options.check::<K>(algorithm).map_err(|why| Error::Launch {
         kernel: algorithm.name().to_owned(),
         why: format!("it takes {why}"),
     })?;
-    let image = Image::of(Kind::Classic, K::BITS).ok_or_else(|| Error::NoKernel {
-        image: format!("{} bits", K::BITS),
-        kernel: algorithm.name().to_owned(),
-    })?;
-    let mut stages = Stages {
-        stream,
-        module: stream.device().module(image)?,
-        watch,
-    };
+    let mut stages = Stages::new(stream, observer)?;
     if records.n == 0 {
         return Ok(0);
     }
@@ -384,6 +393,28 @@ mod tests {
             let text = std::fs::read_to_string(format!("{kernels}{file}")).unwrap();
             assert!(text.contains(&line), "{file} has no `{line}`");
         }
+    }
+
+    #[test]
+    fn variants_belong_to_their_algorithms() {
+        for &algorithm in Algorithm::ALL {
+            for &variant in Variant::ALL {
+                assert_eq!(Variant::named(variant.name()), Some(variant));
+                let options = Options {
+                    variant,
+                    ..Options::of::<u32>(algorithm)
+                };
+                let checked = options.check::<u32>(algorithm);
+                assert_eq!(checked.is_ok(), variant.is_of(algorithm), "{checked:?}");
+            }
+        }
+        let plain = Options {
+            variant: Variant::PlainScatter,
+            ..Options::of::<u32>(Algorithm::Split)
+        };
+        let instead = plain.check::<u32>(Algorithm::Split).unwrap_err();
+        assert_eq!(instead, "variant text or all-passes");
+        assert_eq!(Variant::named("fast"), None);
     }
 
     #[test]

@@ -1,12 +1,25 @@
 //! `split` on a device: `split.cu`.
 
-use sweepsort_core::Digit;
+use sweepsort_core::{Digit, Stage};
 
 use super::scan::Sums;
-use super::{Key, LANES, Options, Records, Stages, THREADS, or_null, over, shared};
+use super::{Array, Key, LANES, Options, Records, Stages, THREADS, Variant, or_null, over, shared};
 use crate::args;
 use crate::error::Result;
 use crate::launch::{Argument, Grid};
+
+/// `f` overwrites `e`. The scatter takes the bit from the key, and has the rest in registers.
+pub fn arrays() -> Vec<Array> {
+    vec![
+        Array::inner("b"),
+        Array::kept("e"),
+        Array::kept("f"),
+        Array::inner("totalFalses"),
+        Array::inner("t"),
+        Array::inner("d"),
+        Array::kept("out"),
+    ]
+}
 
 /// Sorts records bit by bit; returns the number of passes.
 pub fn sort<K: Key>(
@@ -15,29 +28,31 @@ pub fn sort<K: Key>(
     options: &Options,
 ) -> Result<u32> {
     let n = records.n;
-    let top = top_bit(stages, records, options)?;
+    let top = match options.variant {
+        Variant::AllPasses => options.bits.end,
+        _ => top_bit(stages, records, options)?,
+    };
     let mut flags = stages.stream.alloc::<u32>(n as usize)?;
     let sums = Sums::new(stages.stream, n, 1)?;
-    let (b, t) = (stages.shown(n as usize)?, stages.shown(n as usize)?);
-    let (d, total_falses) = (stages.shown(n as usize)?, stages.shown(1)?);
+    let (b, t) = (stages.inner(n as usize)?, stages.inner(n as usize)?);
+    let (d, total_falses) = (stages.inner(n as usize)?, stages.inner(1)?);
     for bit in options.bits.start..top {
-        stages.pass(Some(Digit {
+        let digit = Digit {
             shift: bit,
             bits: 1,
-        }));
-        let (keys, payload) = records.from();
-        let (out, payload_out) = records.to();
+        };
+        let [(keys, payload), (out, payload_out)] = stages.begin(records, Some(digit));
         stages.launch(
             "split_falses",
             over(n),
             args![keys, n, bit, &mut flags, or_null(&b)],
         )?;
-        if let Some(b) = &b {
-            stages.show("b", b, n as usize)?;
-        }
-        stages.show("e", &flags, n as usize)?;
+        stages.show_inner("b", b.as_ref())?;
+        stages.show("e", &mut flags)?;
         stages.scan(stages.stream, flags.pointer(), n, n, &sums)?;
-        stages.show("f", &flags, n as usize)?;
+        stages.show("f", &mut flags)?;
+        stages.end(Stage::Scan)?;
+
         let (total, t_out, d_out) = (or_null(&total_falses), or_null(&t), or_null(&d));
         stages.launch(
             "split_scatter",
@@ -55,24 +70,22 @@ pub fn sort<K: Key>(
                 d_out
             ],
         )?;
-        for (name, shown, len) in [
-            ("totalFalses", &total_falses, 1),
-            ("t", &t, n),
-            ("d", &d, n),
-        ] {
-            if let Some(shown) = shown {
-                stages.show(name, shown, len as usize)?;
-            }
-        }
-        records.swap();
-        stages.show_keys("out", &records.keys, &records.payload)?;
+        stages.end(Stage::Scatter)?;
+        stages.show_inner("totalFalses", total_falses.as_ref())?;
+        stages.show_inner("t", t.as_ref())?;
+        stages.show_inner("d", d.as_ref())?;
+        stages.swap("out", records)?;
     }
     Ok(top.saturating_sub(options.bits.start))
 }
 
 /// One past the highest bit that any code has set within the range: a max-reduction, which saves the
 /// passes above. Waits for its result.
-fn top_bit<K: Key>(stages: &Stages<'_, K>, records: &Records<K>, options: &Options) -> Result<u32> {
+fn top_bit<K: Key>(
+    stages: &mut Stages<'_, K>,
+    records: &Records<K>,
+    options: &Options,
+) -> Result<u32> {
     let largest = stages.stream.zeros::<K>(1)?;
     let resident = stages.stream.device().facts().multiprocessors * 8;
     let blocks = records.n.div_ceil(LANES * THREADS).min(resident);
@@ -89,5 +102,6 @@ fn top_bit<K: Key>(stages: &Stages<'_, K>, records: &Records<K>, options: &Optio
         ],
     )?;
     let largest = stages.stream.download(&largest)?[0];
+    stages.end(Stage::Histogram)?;
     Ok(K::BITS - largest.leading_zeros())
 }

@@ -2,8 +2,13 @@
 //!
 //! Positions travel where they are asked for, and where keys that tie can be told apart: they make
 //! the merge stable.
+//!
+//! Watched, a merge goes step by step, each with a kernel of its own; otherwise several steps at a
+//! time.
 
-use super::{Key, Options, Records, Stages, THREADS, over, shared, tile_threads};
+use sweepsort_core::Stage;
+
+use super::{Array, Key, Options, Records, Stages, THREADS, over, tile_threads};
 use crate::args;
 use crate::error::Result;
 use crate::launch::{Argument, Grid};
@@ -16,6 +21,20 @@ const STEPS: u32 = 3;
 
 /// Places of the merge a thread there; the same in `tile_merge.cu`.
 pub const PLACES: u32 = 8;
+
+/// All of them are the keys themselves, in memory after each step.
+pub fn arrays(options: &Options, n: usize) -> Vec<Array> {
+    let mut run = options.block;
+    while run.saturating_mul(2) < n {
+        run *= 2;
+    }
+    let steps = if run < n { run.ilog2() + 1 } else { 0 };
+    ["tiles", "reversed"]
+        .map(Array::kept)
+        .into_iter()
+        .chain((0..steps).map(|step| Array::kept(format!("step_{step}"))))
+        .collect()
+}
 
 /// Sorts records by tiles and merges; returns the number of passes, the tiles' included.
 pub fn sort<K: Key>(
@@ -31,32 +50,26 @@ pub fn sort<K: Key>(
         records.spare_payload = Some(stages.stream.alloc(n as usize)?);
     }
 
-    stages.pass(None);
     let (threads, room) = tile_threads::<K>(tile);
-    let mut bytes = shared::<K>(room);
-    if records.payload.is_some() {
-        bytes += shared::<u32>(room);
-    }
-    let (keys, _) = records.from();
-    let (out, positions) = records.to();
+    let [(keys, _), (out, positions)] = stages.begin(records, None);
     let (bit, end) = (options.bits.start, options.bits.end);
     stages.launch(
         "tile_merge_tiles",
-        Grid::new(n.div_ceil(tile), threads).shared(bytes),
+        Grid::new(n.div_ceil(tile), threads).shared(records.shared_bytes(room)),
         args![keys, n, tile, bit, end, out, positions],
     )?;
-    records.swap();
-    stages.show_keys("tiles", &records.keys, &records.payload)?;
+    stages.end(Stage::Local)?;
+    stages.swap("tiles", records)?;
 
     let mut passes = 1;
     let mut run = tile;
     while run < n {
-        stages.pass(None);
         if stages.watched() {
             merge_step_by_step(stages, records, run, options)?;
         } else {
             merge(stages, records, run, options)?;
         }
+        stages.end(Stage::Merge)?;
         passes += 1;
         run = run.saturating_mul(2);
     }
@@ -78,15 +91,13 @@ fn merge<K: Key>(
         let left = distance.ilog2() - SHARED_FROM.ilog2();
         let count = left.min(STEPS);
         steps(stages, records, (run, distance, count), options, 0)?;
+        records.swap();
         distance >>= count;
     }
     let n = records.n;
     let pairs = u64::from(n).div_ceil(2 * u64::from(run));
     let blocks = pairs * u64::from(run / distance);
-    let mut bytes = shared::<K>(2 * distance);
-    if records.payload.is_some() {
-        bytes += shared::<u32>(2 * distance);
-    }
+    let bytes = records.shared_bytes(2 * distance);
     let (keys, positions) = records.from();
     let (out, positions_out) = records.to();
     let mask = K::mask(&options.bits);
@@ -113,7 +124,7 @@ fn merge<K: Key>(
 /// `count` steps from a distance on, in one kernel.
 fn steps<K: Key>(
     stages: &Stages<'_, K>,
-    records: &mut Records<K>,
+    records: &Records<K>,
     (run, distance, count): (u32, u32, u32),
     options: &Options,
     turned: u32,
@@ -141,9 +152,7 @@ fn steps<K: Key>(
             out,
             positions_out
         ],
-    )?;
-    records.swap();
-    Ok(())
+    )
 }
 
 /// Neighbouring runs merged, each array shown.
@@ -154,20 +163,18 @@ fn merge_step_by_step<K: Key>(
     options: &Options,
 ) -> Result<()> {
     let n = records.n;
-    let (keys, positions) = records.from();
-    let (out, positions_out) = records.to();
+    let [(keys, positions), (out, positions_out)] = stages.begin(records, None);
     stages.launch(
         "tile_merge_reverse",
         over(n),
         args![keys, positions, n, run, out, positions_out],
     )?;
-    records.swap();
-    stages.show_keys("reversed", &records.keys, &records.payload)?;
+    stages.swap("reversed", records)?;
     let mut distance = run;
     let mut number = 0;
     while distance >= 1 {
         steps(stages, records, (run, distance, 1), options, 1)?;
-        stages.show_keys(&format!("step_{number}"), &records.keys, &records.payload)?;
+        stages.swap(&format!("step_{number}"), records)?;
         number += 1;
         distance /= 2;
     }

@@ -7,6 +7,9 @@
 //! ```
 //! Keys are known by their position in the input throughout; how they look is the caller's business.
 //!
+//! Where the arrays are a device's, some stages may be the twin's instead ([`Options::from_twin`]), and
+//! [`bisect()`] finds those that do not do what the twin's do.
+//!
 //! ```
 //! use sweepsort::explain::{Algorithm, Options, explain};
 //!
@@ -17,19 +20,42 @@
 //! # Ok::<(), sweepsort::Error>(())
 //! ```
 
+/// Runs one generic expression with keys of type `K` as words, in their own width or the next.
+macro_rules! with_keys {
+    ($K:ty, $keys:expr, |$words:ident| $body:expr) => {{
+        use sweepsort_core::{Error, Width, Word, with_width, with_words};
+        match (<$K>::words($keys), Width::holding(<$K>::BITS)) {
+            (Some(words), _) => with_words!(Words, words, |$words| $body),
+            (None, Some(width)) => with_width!(width, |W| {
+                let $words: Vec<W> = $keys.iter().map(|key| W::truncate(key.bits())).collect();
+                let $words = &$words[..];
+                $body
+            }),
+            (None, None) => Err(Error::Unsupported {
+                engine: "cpu",
+                what: format!("explanations of {}-bit keys", <$K>::BITS),
+                instead: "keys of up to 128 bits".into(),
+            }),
+        }
+    }};
+}
+
+mod bisect;
+#[cfg(feature = "cuda")]
+mod compare;
 mod destination;
 #[cfg(feature = "cuda")]
 mod device;
 mod stage;
+#[cfg(feature = "cuda")]
+mod staged;
 
 use std::ops::Range;
 
-use sweepsort_core::{
-    Choice, Codec, Coder, Digit, Error, Nan, Order, RadixKey, Result, Width, Word, with_width,
-    with_words,
-};
+use sweepsort_core::{Choice, Codec, Coder, Digit, Error, Nan, Order, RadixKey, Result, Word};
 use sweepsort_twin::{self as twin, Record, Trace};
 
+pub use bisect::{Bisection, Difference, Entry, bisect, take_each};
 pub use stage::{Detail, Role, Rows, Stage, Tile};
 pub use sweepsort_core::Kind;
 pub use sweepsort_twin::onesweep::{Does, Event, State};
@@ -64,6 +90,10 @@ pub struct Options {
     /// Where the arrays come from: the twin, or with [`Choice::Cuda`] the device itself, for keys of
     /// 32 and 64 bits.
     pub engine: Choice,
+    /// Where the arrays come from a device: the names of those that the twin makes instead, of the
+    /// device's arrays before them, in every pass. The device goes on with what the twin made. Arrays
+    /// that a device makes and uses within one kernel cannot be among them.
+    pub from_twin: Vec<String>,
 }
 
 impl Options {
@@ -80,6 +110,7 @@ impl Options {
             seed: 0,
             break_stability: false,
             engine: Choice::Auto,
+            from_twin: Vec::new(),
         }
     }
 }
@@ -171,109 +202,123 @@ pub struct Scatter {
 /// [`Error::BitRange`]; [`Error::Unsupported`] for parameters that the algorithm does not take, and
 /// keys of more than 128 bits.
 pub fn explain<K: RadixKey>(keys: &[K], options: &Options) -> Result<Explanation> {
-    let codec = Codec::for_keys(K::KIND, options.order, options.nan);
-    if let Some(words) = K::words(keys) {
-        return with_words!(Words, words, |words| explain_words(
-            words,
-            K::BITS,
-            codec,
-            options
-        ));
-    }
-    let Some(width) = Width::holding(K::BITS) else {
-        return Err(Error::Unsupported {
-            engine: "cpu",
-            what: format!("explanations of {}-bit keys", K::BITS),
-            instead: "keys of up to 128 bits".into(),
-        });
-    };
-    with_width!(width, |W| {
-        let words: Vec<W> = keys.iter().map(|key| W::truncate(key.bits())).collect();
-        explain_words(&words, K::BITS, codec, options)
+    with_keys!(K, keys, |words| {
+        let input = Input::new(words, K::KIND, K::BITS, options)?;
+        explain_input(&input, options)
     })
 }
 
-fn explain_words<W: Word>(
-    words: &[W],
+/// Keys and what is done with them, every choice made.
+struct Input<'a, W> {
+    words: &'a [W],
+    codes: Vec<W>,
+    kind: Kind,
     width: u32,
-    codec: Codec,
-    options: &Options,
-) -> Result<Explanation> {
-    let coder: Coder<W> = codec.coder();
-    let mask = W::mask(&(0..width));
-    let codes: Vec<W> = words.iter().map(|&w| coder.encode(w) & mask).collect();
-    let algorithm = options.algorithm;
-    let radix_bits = options
-        .radix_bits
-        .unwrap_or_else(|| algorithm.defaults().0.min(2));
-    let whole = match (&options.bits, options.base) {
-        (Some(bits), _) => bits.clone(),
-        (None, Some(_)) => 0..W::BITS,
-        (None, None) => {
-            let zero = coder.encode(W::ZERO) & mask;
-            0..used_bits(&codes, zero)
-                .next_multiple_of(radix_bits.max(1))
-                .min(width)
+    options: twin::Options,
+}
+
+impl<'a, W: Word> Input<'a, W> {
+    fn new(words: &'a [W], kind: Kind, width: u32, options: &Options) -> Result<Self> {
+        let codec = Codec::for_keys(kind, options.order, options.nan);
+        let coder: Coder<W> = codec.coder();
+        let mask = W::mask(&(0..width));
+        let codes: Vec<W> = words.iter().map(|&w| coder.encode(w) & mask).collect();
+        let algorithm = options.algorithm;
+        let radix_bits = options
+            .radix_bits
+            .unwrap_or_else(|| algorithm.defaults().0.min(2));
+        let whole = match (&options.bits, options.base) {
+            (Some(bits), _) => bits.clone(),
+            (None, Some(_)) => 0..W::BITS,
+            (None, None) => {
+                let zero = coder.encode(W::ZERO) & mask;
+                0..used_bits(&codes, zero)
+                    .next_multiple_of(radix_bits.max(1))
+                    .min(width)
+            }
+        };
+        if whole.start > whole.end || options.base.is_none() && whole.end > width {
+            return Err(Error::BitRange {
+                start: whole.start,
+                end: whole.end,
+                bits: width,
+            });
         }
-    };
-    if whole.start > whole.end || options.base.is_none() && whole.end > width {
-        return Err(Error::BitRange {
-            start: whole.start,
-            end: whole.end,
-            bits: width,
-        });
+        let options = twin::Options {
+            bits: whole,
+            radix_bits,
+            base: options.base,
+            block: options.block.unwrap_or(BLOCK),
+            seed: options.seed,
+            break_stability: options.break_stability,
+        };
+        options.check::<W>(algorithm)?;
+        Ok(Input {
+            words,
+            codes,
+            kind: codec.kind,
+            width,
+            options,
+        })
     }
-    let chosen = twin::Options {
-        bits: whole,
-        radix_bits,
-        base: options.base,
-        block: options.block.unwrap_or(BLOCK),
-        seed: options.seed,
-        break_stability: options.break_stability,
-    };
-    let mut records: Vec<Record<W, u64>> = codes
-        .iter()
-        .zip(0..)
-        .map(|(&code, payload)| Record { code, payload })
-        .collect();
-    let traced = match options.engine {
-        Choice::Auto | Choice::Cpu => {
-            let mut trace = Trace::on();
-            twin::run(algorithm, &mut records, &chosen, &mut trace)?;
-            trace.into_passes()
+
+    /// What the twin does: its passes, and the keys' positions in the order in which they ended.
+    fn by_twin(&self, algorithm: Algorithm) -> Result<(Vec<twin::Pass>, Vec<usize>)> {
+        let record = |(&code, payload)| Record { code, payload };
+        let mut records: Vec<Record<W, u64>> = self.codes.iter().zip(0..).map(record).collect();
+        let mut trace = Trace::on();
+        twin::run(algorithm, &mut records, &self.options, &mut trace)?;
+        let order = records.iter().map(|record| record.payload as usize);
+        Ok((trace.into_passes(), order.collect()))
+    }
+}
+
+fn explain_input<W: Word>(input: &Input<'_, W>, options: &Options) -> Result<Explanation> {
+    let algorithm = options.algorithm;
+    let (traced, output) = match options.engine {
+        Choice::Auto | Choice::Cpu if !options.from_twin.is_empty() => {
+            return Err(Error::Unsupported {
+                engine: "cpu",
+                what: "taking stages from the twin, for all are the twin's".into(),
+                instead: "engine cuda".into(),
+            });
         }
+        Choice::Auto | Choice::Cpu => input.by_twin(algorithm)?,
         #[cfg(feature = "cuda")]
-        Choice::Cuda => device::run(algorithm, &mut records, &chosen)?,
+        Choice::Cuda => {
+            let job = device::Job::new(algorithm, &input.options)?;
+            job.can_take(input.codes.len(), &options.from_twin)?;
+            let runner = crate::devices::open_cuda()?;
+            job.explained(&runner, &input.codes, &options.from_twin)?
+        }
         choice => return Err(crate::devices::absent(choice)),
     };
-
-    let bits = chosen.bits.start..chosen.bits.end.min(width);
+    let chosen = &input.options;
+    let bits = chosen.bits.start..chosen.bits.end.min(input.width);
     let sorted_by = W::mask(&bits);
-    let keys: Vec<Key> = words
-        .iter()
-        .zip(&codes)
+    let code = |&position: &usize| input.codes[position] & sorted_by;
+    let keys: Vec<Key> = (input.words.iter().zip(&input.codes))
         .map(|(word, code)| Key {
             word: word.widen(),
             code: code.widen(),
         })
         .collect();
-    let passes = passes(algorithm, traced, &keys, &chosen);
     Ok(Explanation {
         algorithm,
-        kind: codec.kind,
-        width,
+        kind: input.kind,
+        width: input.width,
         order: options.order,
         nan: options.nan,
         bits,
-        radix_bits,
+        radix_bits: chosen.radix_bits,
         base: options.base,
         block: chosen.block,
         seed: chosen.seed,
         break_stability: chosen.break_stability,
+        passes: passes(algorithm, traced, &keys, chosen),
         keys,
-        passes,
-        sorted: records.is_sorted_by_key(|record| record.code & sorted_by),
-        output: records.iter().map(|r| r.payload as usize).collect(),
+        sorted: output.is_sorted_by_key(code),
+        output,
     })
 }
 

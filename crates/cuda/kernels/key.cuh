@@ -1,0 +1,19 @@
+// Codes of keys: unsigned words of one width.
+//
+// A module is compiled for one key width, SWEEPSORT_KEY_BITS.
+#pragma once
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+#if SWEEPSORT_KEY_BITS == 32
+using Key = u32;
+#elif SWEEPSORT_KEY_BITS == 64
+using Key = u64;
+#else
+#error "compile with -DSWEEPSORT_KEY_BITS=32 or 64"
+#endif
+
+constexpr u32 WARP = 32;
