@@ -2,7 +2,7 @@
 
 mod charts;
 mod counts;
-mod experiment;
+mod experiments;
 mod figures;
 mod files;
 mod fuzz;

@@ -256,6 +256,7 @@ mod tests {
                 os: "an OS".into(),
                 date: "2026-01-02T03:04:05Z".into(),
                 commit: "0123456789ab".into(),
+                ..Machine::default()
             },
             rows: vec![
                 row("std-stable", None, 4.0),

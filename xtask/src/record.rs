@@ -1,5 +1,7 @@
 //! A benchmark record, as far as the README and the checks ask. `docs/benchmarks.md` has all of it.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,15 +12,18 @@ pub struct Record {
     pub rows: Vec<Row>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct Machine {
     pub cpu: String,
+    pub gpu: Option<String>,
+    pub driver: Option<String>,
+    pub gpu_copy_bytes_per_s: Option<f64>,
     pub os: String,
     pub date: String,
     pub commit: String,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 pub struct Row {
     pub contender: String,
     pub algorithm: Option<String>,
@@ -28,11 +33,16 @@ pub struct Row {
     pub n: u64,
     pub distribution: String,
     pub threads: u64,
+    pub residence: String,
+    pub stage: Option<String>,
     pub radix_bits: Option<u32>,
+    pub block: Option<u64>,
+    pub variant: Option<String>,
     pub median_s: Option<f64>,
     pub min_s: Option<f64>,
     pub max_s: Option<f64>,
     pub keys_per_s: Option<f64>,
+    pub stages_s: Option<BTreeMap<String, f64>>,
     pub verified: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Tables in documents that come from records in `results/`, never by hand.
 //!
-//! A table stands between two comments; the first names the record:
+//! A table stands between two comments; the first names the record. A document may have several:
 //!
 //! ```text
 //! <!-- bench:begin results/NAME.json -->
@@ -13,25 +13,48 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::root;
 use crate::record::Record;
-use crate::{experiment, readme};
+use crate::{experiments, readme};
 
 const BEGIN: &str = "<!-- bench:begin";
 const END: &str = "<!-- bench:end -->";
 
-/// A document with a table, and what makes the table of a record.
+/// What makes a table of a record, whose file is named.
+type Table = fn(&Record, &str) -> Result<String>;
+
+/// A document with tables, and what makes each, in the document's order.
 struct Document {
     file: &'static str,
-    table: fn(&Record, &str) -> Result<String>,
+    tables: &'static [Table],
 }
 
 const DOCUMENTS: &[Document] = &[
     Document {
         file: "README.md",
-        table: readme::table,
+        tables: &[readme::table],
     },
     Document {
         file: "docs/algorithms/counting-lsd.md",
-        table: experiment::table,
+        tables: &[experiments::counting_lsd],
+    },
+    Document {
+        file: "docs/experiments.md",
+        tables: &[
+            experiments::classics,
+            experiments::by_input,
+            experiments::classics,
+            experiments::by_input,
+            experiments::histograms,
+            experiments::prefix_sums,
+            experiments::offsets,
+            experiments::whole_sorts,
+            experiments::variants,
+            experiments::by_input,
+            experiments::by_input,
+            experiments::variants,
+            experiments::blocks,
+            experiments::variants,
+            experiments::first_sorts,
+        ],
     },
 ];
 
@@ -59,13 +82,18 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// The records that tables come from.
+/// The records that tables come from, each once.
 pub fn records() -> Result<Vec<PathBuf>> {
-    let record = |document: &Document| {
-        let text = document.read()?;
-        Ok(PathBuf::from(document.parts(&text)?.1))
-    };
-    DOCUMENTS.iter().map(record).collect()
+    let mut records = Vec::new();
+    for document in DOCUMENTS {
+        for (_, file) in document.parts(&document.read()?)?.0 {
+            let record = PathBuf::from(file);
+            if !records.contains(&record) {
+                records.push(record);
+            }
+        }
+    }
+    Ok(records)
 }
 
 impl Document {
@@ -77,31 +105,42 @@ impl Document {
         std::fs::read_to_string(self.path()).context(self.file)
     }
 
-    /// The text in three parts: up to the record's name, that name, and from the table's end.
-    fn parts<'a>(&self, text: &'a str) -> Result<(&'a str, &'a str, &'a str)> {
-        let (before, rest) = text
-            .split_once(BEGIN)
-            .with_context(|| format!("{} has no `{BEGIN} FILE -->`", self.file))?;
-        let (record, rest) = rest
-            .split_once("-->")
-            .with_context(|| format!("{}: an open comment", self.file))?;
-        let (_, after) = rest
-            .split_once(END)
-            .with_context(|| format!("{} has no `{END}`", self.file))?;
-        match record.trim() {
-            "" => bail!("{} names no record in its `{BEGIN} FILE -->`", self.file),
-            record => Ok((before, record, after)),
+    /// The text in parts: before each table, and the name of its record; and what is after the last.
+    fn parts<'a>(&self, text: &'a str) -> Result<(Vec<(&'a str, &'a str)>, &'a str)> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, table)) = rest.split_once(BEGIN) {
+            let (record, table) = table
+                .split_once("-->")
+                .with_context(|| format!("{}: an open comment", self.file))?;
+            let (_, after) = table
+                .split_once(END)
+                .with_context(|| format!("{} has too few `{END}`", self.file))?;
+            match record.trim() {
+                "" => bail!("{} names no record in a `{BEGIN} FILE -->`", self.file),
+                record => parts.push((before, record)),
+            }
+            rest = after;
+        }
+        match self.tables.len() {
+            tables if tables == parts.len() => Ok((parts, rest)),
+            tables => bail!("{} has {} tables, and not {tables}", self.file, parts.len()),
         }
     }
 
-    /// The text with its table filled from its record.
+    /// The text with its tables filled from their records.
     fn filled(&self) -> Result<String> {
         let text = self.read()?;
-        let (before, file, after) = self.parts(&text)?;
-        let json = std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())?;
-        let record = Record::parse(&json).with_context(|| file.to_owned())?;
-        let table = (self.table)(&record, file)?;
-        Ok(format!("{before}{BEGIN} {file} -->\n{table}{END}{after}"))
+        let (parts, after) = self.parts(&text)?;
+        let mut filled = String::new();
+        for ((before, file), table) in parts.into_iter().zip(self.tables) {
+            let json =
+                std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())?;
+            let record = Record::parse(&json).with_context(|| file.to_owned())?;
+            let table = table(&record, file).with_context(|| file.to_owned())?;
+            filled += &format!("{before}{BEGIN} {file} -->\n{table}{END}");
+        }
+        Ok(filled + after)
     }
 }
 

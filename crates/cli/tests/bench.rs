@@ -61,7 +61,16 @@ fn records_are_as_documented() -> Outcome {
         "--fresh",
     ])?;
     assert_eq!(fields(&record), ["machine", "rows"]);
-    let mut machine = ["cpu", "gpu", "driver", "os", "commit", "date"];
+    let mut machine = [
+        "cpu",
+        "gpu",
+        "driver",
+        "gpu_copy_bytes_per_s",
+        "gpu_peers",
+        "os",
+        "commit",
+        "date",
+    ];
     machine.sort();
     assert_eq!(fields(&record["machine"]), machine);
     assert!(record["machine"]["gpu"].is_null());
@@ -101,12 +110,15 @@ fn records_are_as_documented() -> Outcome {
         "distribution",
         "threads",
         "residence",
+        "stage",
         "radix_bits",
         "block",
+        "variant",
         "median_s",
         "min_s",
         "max_s",
         "keys_per_s",
+        "stages_s",
         "floor_fraction",
         "peak_bytes",
         "verified",
@@ -115,7 +127,9 @@ fn records_are_as_documented() -> Outcome {
     for row in rows {
         assert_eq!(fields(row), names);
         assert_eq!(row["verified"], true, "{row}");
-        assert!(row["radix_bits"].is_null() && row["block"].is_null());
+        for field in ["radix_bits", "block", "variant", "stage", "stages_s"] {
+            assert!(row[field].is_null(), "{field}: {row}");
+        }
         assert!(row["algorithm"].is_string() && row["peak_bytes"].is_u64());
         let number = |field: &str| row[field].as_f64().unwrap_or(f64::NAN);
         let (min, median, max) = (number("min_s"), number("median_s"), number("max_s"));
@@ -210,6 +224,29 @@ fn charts_come_from_records() -> Outcome {
     Ok(())
 }
 
+/// The records of this repository can be shown and drawn, those of keys in device memory too.
+#[test]
+fn kept_records_can_be_drawn() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let chart = folder.path().join("chart.svg").display().to_string();
+    let mut on_devices = 0;
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../results"))? {
+        let file = entry?.path();
+        let json: Value = serde_json::from_str(&std::fs::read_to_string(&file)?)?;
+        // Records of whole files have no contenders.
+        if json["rows"][0]["contender"].is_null() {
+            continue;
+        }
+        let file = file.display().to_string();
+        let output = bench(&["--from", &file, "--chart", &chart, "--force"])?;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        well_formed(&std::fs::read_to_string(&chart)?);
+        on_devices += usize::from(text(&output.stdout).contains(", in device memory"));
+    }
+    assert!(on_devices > 0);
+    Ok(())
+}
+
 /// Every opening tag has its closing one.
 fn well_formed(svg: &str) {
     let mut open = Vec::new();
@@ -246,6 +283,10 @@ fn nonsense_is_refused() -> Outcome {
         (&["--value-type", "string"], "index"),
         (&["--engine", "tpu"], "tpu"),
         (&["--engine", "cuda"], "cuda"),
+        (&["--residence", "device"], "cuda"),
+        (&["--residence", "disk"], "disk"),
+        (&["--variant", "one-stream"], "--residence device"),
+        (&["--contenders", "cub"], "--residence device"),
         (&["--algorithm", "bogosort"], "bogosort"),
         (&["--contenders", "quicksort"], "quicksort"),
         (&["--contenders", "sweepsort-cpu,quicksort"], "quicksort"),

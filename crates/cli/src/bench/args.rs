@@ -1,5 +1,6 @@
 //! The flags of `bench`, and the presets: named sets of inputs.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -64,7 +65,22 @@ pub struct Args {
     #[arg(long, value_name = "B", value_delimiter = ',')]
     pub block: Vec<usize>,
 
-    /// Measure other people's sorts too (a build with the feature 'peers')
+    /// What an algorithm does otherwise than its text has it, for --residence device: all-passes
+    /// (split), one-stream (block-histogram), plain-scatter (coalesced), or text
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub variant: Vec<String>,
+
+    /// Where the keys lie before and after a sort: host or device (a GPU's memory; device time)
+    #[arg(
+        long,
+        value_name = "PLACES",
+        value_delimiter = ',',
+        default_value = "host"
+    )]
+    pub residence: Vec<Residence>,
+
+    /// Measure other people's sorts too (on the host: a build with the feature 'peers'; on a device:
+    /// CUB and Thrust where nvcc is found, torch and CuPy where Python can import them)
     #[arg(long)]
     pub peers: bool,
 
@@ -146,6 +162,25 @@ impl FromStr for Payload {
     }
 }
 
+/// Where the keys lie before and after a sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Residence {
+    /// In the machine's memory.
+    Host,
+    /// In a GPU's memory.
+    Device,
+}
+
+impl Residence {
+    /// The name in a record's `residence`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Residence::Host => "host",
+            Residence::Device => "device",
+        }
+    }
+}
+
 /// A way to sort that is asked of the library; what is `None` is left to it.
 #[derive(Clone, Debug)]
 pub struct Method {
@@ -155,6 +190,24 @@ pub struct Method {
     pub radix_bits: Option<u32>,
     /// Keys of a block.
     pub block: Option<usize>,
+    /// What is done otherwise than the algorithm has it.
+    pub variant: Option<String>,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.algorithm.as_deref().unwrap_or("auto"))?;
+        if let Some(radix_bits) = self.radix_bits {
+            write!(f, " R={radix_bits}")?;
+        }
+        if let Some(block) = self.block {
+            write!(f, " B={block}")?;
+        }
+        match self.variant.as_deref() {
+            None | Some("text") => Ok(()),
+            Some(variant) => write!(f, " {variant}"),
+        }
+    }
 }
 
 /// One distribution, or all of them.
@@ -240,17 +293,20 @@ impl Args {
 }
 
 impl Args {
-    /// Every combination of algorithm, digit and block.
+    /// Every combination of algorithm, digit, block and variant.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();
         for algorithm in given(&self.algorithm) {
             for radix_bits in given(&self.radix_bits) {
                 for block in given(&self.block) {
-                    methods.push(Method {
-                        algorithm: algorithm.clone(),
-                        radix_bits,
-                        block,
-                    });
+                    for variant in given(&self.variant) {
+                        methods.push(Method {
+                            algorithm: algorithm.clone(),
+                            radix_bits,
+                            block,
+                            variant,
+                        });
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! rows of one task and distribution, several sizes   → lines over size (logarithmic)
+//! rows of one task and size, several blocks          → lines over the size of a block (logarithmic)
 //! rows of one task and size, several distributions   → bars over distribution (logarithmic)
 //! rows that are in neither                           → bars, a contender each
 //! ```
@@ -16,6 +17,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::args::Residence;
 use super::record::{Record, Row};
 use super::table::grouped;
 
@@ -72,6 +74,7 @@ struct Panel<'a> {
 
 enum Kind {
     Sizes,
+    Blocks,
     Distributions,
     Contenders,
 }
@@ -93,10 +96,11 @@ pub fn draw(record: &Record) -> Result<String> {
         let (header, body) = root.split_vertically(HEADER_HEIGHT);
         let machine = &record.machine;
         let date = machine.date.split('T').next().unwrap_or_default();
-        let caption = format!(
-            "{} · {} · {} · {date}",
-            machine.cpu, machine.os, machine.commit
-        );
+        let mut caption = machine.cpu.clone();
+        if let Some(gpu) = &machine.gpu {
+            caption = format!("{gpu} · {caption}");
+        }
+        caption += &format!(" · {} · {} · {date}", machine.os, machine.commit);
         text(&header, caption, (16, 12), 13, PALE_INK, HPos::Left)?;
         for (panel, area) in panels.iter().zip(body.split_evenly((panels.len(), 1))) {
             panel.draw(&area)?;
@@ -112,7 +116,7 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
     // By first appearance, so that panels come in the order of the record.
     let mut groups: Vec<((String, &str), Vec<&Row>)> = Vec::new();
     for row in rows.clone() {
-        let key = (row.task(), row.distribution.as_str());
+        let key = (what(row), row.distribution.as_str());
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push(row),
             None => groups.push((key, vec![row])),
@@ -121,18 +125,24 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
     let mut drawn: Vec<&Row> = Vec::new();
     let mut panels = Vec::new();
     for ((task, distribution), group) in groups {
-        if count(&group, |row| row.n) > 1 {
-            drawn.extend(&group);
-            panels.push(Panel {
-                title: format!("{task}, {distribution}"),
-                rows: group,
-                kind: Kind::Sizes,
-            });
-        }
+        let (title, kind) = if count(&group, |row| row.n) > 1 {
+            (format!("{task}, {distribution}"), Kind::Sizes)
+        } else if count(&group, |row| row.block) > 2 {
+            let n = grouped(group[0].n);
+            (format!("{task}, {n} keys, {distribution}"), Kind::Blocks)
+        } else {
+            continue;
+        };
+        drawn.extend(&group);
+        panels.push(Panel {
+            title,
+            rows: group,
+            kind,
+        });
     }
     let mut at_size: Vec<((String, usize), Vec<&Row>)> = Vec::new();
     for row in rows.clone() {
-        let key = (row.task(), row.n);
+        let key = (what(row), row.n);
         match at_size.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push(row),
             None => at_size.push((key, vec![row])),
@@ -162,6 +172,18 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
     panels
 }
 
+/// What a row is about: a task, perhaps a stage of it, and where the keys lie unless on the host.
+fn what(row: &Row) -> String {
+    let mut what = row.task();
+    if let Some(stage) = &row.stage {
+        what += &format!(", {stage}");
+    }
+    if row.residence == Residence::Device.name() {
+        what += " in device memory";
+    }
+    what
+}
+
 fn count<T: Ord>(rows: &[&Row], of: impl Fn(&Row) -> T) -> usize {
     rows.iter()
         .map(|row| of(row))
@@ -181,7 +203,15 @@ impl<'a> Panel<'a> {
         });
         let mut by: BTreeMap<Who, Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
-            let method = row.method().filter(|_| twins);
+            let method = match self.kind {
+                // Blocks are points of a line.
+                Kind::Blocks => Row {
+                    block: None,
+                    ..(*row).clone()
+                }
+                .method(),
+                _ => row.method().filter(|_| twins),
+            };
             let who = (row.contender.clone(), row.threads, method);
             by.entry(who).or_default().push(row);
         }
@@ -250,7 +280,11 @@ impl<'a> Panel<'a> {
         let highest = highest.filter_map(|row| row.keys_per_s).fold(0.0, f64::max);
         let height = 0.0..highest / 1e6 * 1.06;
         match self.kind {
-            Kind::Sizes => self.lines(&plot, &series, height)?,
+            Kind::Sizes => self.lines(&plot, &series, height, "keys", |row| row.n as f64)?,
+            Kind::Blocks => {
+                let block = |row: &Row| row.block.map_or(1.0, |block| block as f64);
+                self.lines(&plot, &series, height, "keys of a block", block)?;
+            }
             Kind::Distributions => {
                 let mut names: Vec<&str> = Vec::new();
                 for row in &self.rows {
@@ -298,8 +332,15 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    fn lines(&self, plot: &Area, series: &[Series], height: Range<f64>) -> Result<()> {
-        let sizes = self.rows.iter().map(|row| row.n as f64);
+    fn lines(
+        &self,
+        plot: &Area,
+        series: &[Series],
+        height: Range<f64>,
+        unit: &str,
+        at: impl Fn(&Row) -> f64,
+    ) -> Result<()> {
+        let sizes = self.rows.iter().map(|row| at(row));
         let (least, most) = sizes.fold((f64::MAX, 0.0f64), |(a, b), n| (a.min(n), b.max(n)));
         let mut chart = ChartBuilder::on(plot)
             .margin_right(14)
@@ -314,7 +355,7 @@ impl<'a> Panel<'a> {
             .bold_line_style(GRID)
             .axis_style(GRID)
             .label_style(("sans-serif", 13).into_font().color(&PALE_INK))
-            .x_desc("keys")
+            .x_desc(unit)
             .x_labels(8)
             .x_label_formatter(&|n| short(*n))
             .y_label_formatter(&|speed| grouped(*speed as usize))
@@ -330,7 +371,7 @@ impl<'a> Panel<'a> {
             let mut points: Vec<(f64, f64)> = series
                 .rows
                 .iter()
-                .filter_map(|row| Some((row.n as f64, row.keys_per_s? / 1e6)))
+                .filter_map(|row| Some((at(row), row.keys_per_s? / 1e6)))
                 .collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (width, dot) = if series.strong { (3, 4) } else { (1, 2) };

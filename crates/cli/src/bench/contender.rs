@@ -79,6 +79,7 @@ impl Ours {
             algorithm,
             radix_bits,
             block,
+            variant: _,
         } = &self.method;
         if let Some(name) = algorithm {
             builder = builder.algorithm(name);

@@ -17,6 +17,8 @@ pub fn describe() -> Machine {
         cpu: format!("{}, {cores} {plural}", processor()),
         gpu: None,
         driver: None,
+        gpu_copy_bytes_per_s: None,
+        gpu_peers: None,
         os: system(),
         commit: commit(),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -47,9 +49,15 @@ fn system() -> String {
     }
 }
 
-/// The commit of the checkout that the command runs in, if that is one of Sweepsort; else the
-/// version.
+/// Where a program runs far from its checkout, this names the commit.
+const COMMIT: &str = "SWEEPSORT_COMMIT";
+
+/// What the environment says; else the commit of the checkout that the command runs in, if that is
+/// one of Sweepsort; else the version.
 fn commit() -> String {
+    if let Ok(commit) = std::env::var(COMMIT) {
+        return commit;
+    }
     let version = concat!("v", env!("CARGO_PKG_VERSION")).to_owned();
     match answer("git", &["rev-parse", "--show-toplevel"]) {
         Some(root)

@@ -62,8 +62,10 @@ pub struct Outcome {
     pub report: Option<Report>,
     /// The first thing that went wrong.
     pub failure: Option<String>,
+    /// Seconds by stage, where they are timed.
+    pub stages: Option<BTreeMap<String, f64>>,
     /// Whether a sort did not come to its end, so that no further one is tried.
-    broken: bool,
+    pub broken: bool,
 }
 
 /// Seconds of a run and the first report, or what went wrong.
@@ -102,27 +104,41 @@ pub fn measure<K: Contested, V: Value>(
                 .install(|| bench.warm_up(contender))
         })
         .collect();
+    rounds(&mut outcomes, input.copies(), budget, |i, outcome| {
+        let contender = &contenders[i];
+        step(&contender.name);
+        teams[&contender.threads]
+            .pool
+            .install(|| bench.round(contender, outcome));
+    });
+    outcomes
+}
+
+/// Lets contenders take turns, the first another each round, until each has run often and long
+/// enough; those that are broken are left out. A sort's seconds stand for `copies` sorts.
+pub fn rounds(
+    outcomes: &mut [Outcome],
+    copies: usize,
+    budget: f64,
+    mut turn: impl FnMut(usize, &mut Outcome),
+) {
     for round in 0..MAX_ROUNDS {
         let mut done = true;
-        for turn in 0..contenders.len() {
-            let i = (round + turn) % contenders.len();
-            let (contender, outcome) = (&contenders[i], &mut outcomes[i]);
-            let timed = outcome.seconds.iter().sum::<f64>() * input.copies() as f64;
-            let rounds = outcome.seconds.len();
-            if outcome.broken || rounds >= MIN_ROUNDS && timed >= budget {
+        for i in 0..outcomes.len() {
+            let i = (round + i) % outcomes.len();
+            let outcome = &mut outcomes[i];
+            let timed = outcome.seconds.iter().sum::<f64>() * copies as f64;
+            let often = outcome.seconds.len() >= MIN_ROUNDS;
+            if outcome.broken || often && timed >= budget {
                 continue;
             }
             done = false;
-            step(&contender.name);
-            teams[&contender.threads]
-                .pool
-                .install(|| bench.round(contender, outcome));
+            turn(i, outcome);
         }
         if done {
             break;
         }
     }
-    outcomes
 }
 
 impl<K: Contested, V: Value> Bench<'_, K, V> {

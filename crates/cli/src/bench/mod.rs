@@ -4,13 +4,16 @@
 //! flags or preset → suites → inputs ─┬─ contenders ─ measure ─→ rows ─→ record ─→ table, JSON, chart
 //!                                    └─ verified, outside the timing
 //! ```
-//! A later engine joins by its name in [`sweepsort::Choice`]; a peer by a line in `peers.rs`.
+//! A later engine joins by its name in [`sweepsort::Choice`]; a peer by a line in `peers.rs`. Keys
+//! that lie on a GPU have measuring and peers of their own, in `device/`.
 
 mod args;
 mod chart;
 mod contender;
+#[cfg(feature = "cuda")]
+mod device;
 mod input;
-mod machine;
+pub mod machine;
 mod measure;
 mod peak;
 mod peers;
@@ -23,6 +26,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
+#[cfg(feature = "cuda")]
+use sweepsort::Choice;
 use sweepsort_testkit::Distribution;
 
 use crate::exit::{Failure, Result, shown};
@@ -30,12 +35,12 @@ use crate::output::{self, Output};
 use crate::types::Type;
 
 pub use args::Args;
-use args::{Payload, Suite};
+use args::{Payload, Residence, Suite};
 use contender::{Contender, Ours, Task};
 use input::Input;
 use measure::{Outcome, Teams};
 use peers::{Carried, Contested};
-use record::{Record, Row};
+use record::{Machine, Record, Row};
 
 /// Runs `bench`.
 ///
@@ -117,6 +122,8 @@ fn measured(args: &Args) -> Result<Record> {
         teams,
         rows: Vec::new(),
         progress: progress(),
+        #[cfg(feature = "cuda")]
+        card: None,
     };
     for suite in &suites {
         for &payload in &suite.payloads {
@@ -134,7 +141,7 @@ fn measured(args: &Args) -> Result<Record> {
     }
     session.progress.finish_and_clear();
     Ok(Record {
-        machine: machine::describe(),
+        machine: session.machine(),
         rows: session.rows,
     })
 }
@@ -149,26 +156,38 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
     if !(args.budget >= 0.0 && args.budget < 1e6) {
         return Err(Failure::input("--budget takes seconds from 0 up"));
     }
-    let mut peers = args.peers || args.preset.is_some();
+    let on_host = args.residence.contains(&Residence::Host);
+    if on_host && !args.variant.is_empty() {
+        return Err(Failure::input(
+            "variants are measured in a GPU's memory alone; add --residence device",
+        ));
+    }
+    let mut peers = on_host && (args.peers || args.preset.is_some());
     for name in &args.contenders {
         let peer = peers::all().find(|peer| peer.name == name);
+        let on_device = peers::on_device().iter().any(|peer| peer.name == name);
         let ours = ["cpu", "cuda", "wgpu"].iter().any(|engine| {
             ["", "-unstable", "-fresh"]
                 .iter()
                 .any(|suffix| *name == format!("sweepsort-{engine}{suffix}"))
         });
-        if peer.is_none() && !ours {
-            let names: Vec<_> = peers::all().map(|peer| peer.name).collect();
+        if peer.is_none() && !ours && !on_device {
+            let names: Vec<_> = peers::everywhere().map(|peer| peer.name).collect();
             return Err(Failure::input(format!(
                 "no contender '{name}'; there are sweepsort-cpu, sweepsort-cpu-unstable, \
                  sweepsort-cpu-fresh, {}",
                 names.join(", ")
             )));
         }
-        if let Some(why) = peer.and_then(peers::absent) {
+        if on_device && !args.residence.contains(&Residence::Device) {
+            return Err(Failure::input(format!(
+                "{name} sorts in a GPU's memory; add --residence device"
+            )));
+        }
+        if let Some(why) = peer.filter(|_| on_host).and_then(peers::absent) {
             return Err(Failure::input(why));
         }
-        peers |= peer.is_some();
+        peers |= on_host && peer.is_some();
     }
     if let (true, Some(why)) = (peers, peers::all().next().and_then(peers::absent)) {
         return Err(Failure::input(why));
@@ -190,6 +209,17 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
     crate::memory::require(largest.max().unwrap_or(0) as u64, "this benchmark")
 }
 
+/// What is sorted.
+#[derive(Clone, Copy)]
+struct Sorted {
+    /// The keys' type.
+    ty: Type,
+    /// What travels along.
+    payload: Payload,
+    /// The same, as the task.
+    task: Task,
+}
+
 /// A run of measurements.
 struct Session<'a> {
     args: &'a Args,
@@ -197,6 +227,9 @@ struct Session<'a> {
     teams: Teams,
     rows: Vec<Row>,
     progress: ProgressBar,
+    /// The GPU, once keys have been measured on it.
+    #[cfg(feature = "cuda")]
+    card: Option<device::Card>,
 }
 
 impl Session<'_> {
@@ -244,7 +277,6 @@ impl Session<'_> {
             Payload::Index => Task::Argsort,
             Payload::Value(_) => Task::Pairs,
         };
-        let contenders = self.contenders::<K, V>(suite, task)?;
         let what = Row {
             contender: String::new(),
             engine: None,
@@ -254,40 +286,164 @@ impl Session<'_> {
             n,
             distribution: distribution.name().to_owned(),
             threads: 0,
-            residence: "host".to_owned(),
+            residence: String::new(),
+            stage: None,
             radix_bits: None,
             block: None,
+            variant: None,
             median_s: None,
             min_s: None,
             max_s: None,
             keys_per_s: None,
+            stages_s: None,
             floor_fraction: None,
             peak_bytes: None,
             verified: false,
         };
         let title = format!("{}, {n} keys, {distribution}", what.task());
-        self.progress
-            .set_message(format!("{title}: making the keys"));
-        let repeated = self.args.budget > 0.0;
-        let input = Input::<K>::new(distribution, n, self.args.seed, repeated)
-            .map_err(|unsuited| Failure::input(unsuited.to_string()))?;
-        let progress = &self.progress;
-        let outcomes =
-            measure::measure(&input, &contenders, &self.teams, self.args.budget, |name| {
-                progress.set_message(format!("{title}: {name}"));
-            });
         let payload_bytes = match payload {
             Payload::None => 0,
             Payload::Index => 4,
             Payload::Value(value) => value.bytes(),
         };
         let floor_bytes = n as f64 * floor_bytes_per_key(ty.bytes(), payload_bytes);
-        for (contender, outcome) in contenders.iter().zip(outcomes) {
-            let floor_s = floor_bytes / self.teams[&contender.threads].bandwidth;
-            self.rows
-                .push(row(what.clone(), contender, outcome, floor_s));
+        for &residence in &self.args.residence {
+            let what = Row {
+                residence: residence.name().to_owned(),
+                ..what.clone()
+            };
+            self.progress
+                .set_message(format!("{title}: making the keys"));
+            let repeated = self.args.budget > 0.0 && residence == Residence::Host;
+            let input = || {
+                let input = Input::<K>::new(distribution, n, self.args.seed, repeated);
+                input.map_err(|unsuited| Failure::input(unsuited.to_string()))
+            };
+            match residence {
+                Residence::Host => {
+                    let contenders = self.contenders::<K, V>(suite, task)?;
+                    self.on_host(&input()?, &contenders, &title, floor_bytes, &what);
+                }
+                Residence::Device => {
+                    let input = input()?;
+                    let sorted = Sorted { ty, payload, task };
+                    self.on_device(&input, suite, sorted, &title, floor_bytes, &what)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Measures on the host.
+    fn on_host<K: Contested, V: Carried>(
+        &mut self,
+        input: &Input<K>,
+        contenders: &[Contender<K, V>],
+        title: &str,
+        floor_bytes: f64,
+        what: &Row,
+    ) {
+        let progress = &self.progress;
+        let outcomes = measure::measure(input, contenders, &self.teams, self.args.budget, |name| {
+            progress.set_message(format!("{title}: {name}"));
+        });
+        for (contender, outcome) in contenders.iter().zip(outcomes) {
+            let floor_s = floor_bytes / self.teams[&contender.threads].bandwidth;
+            let what = Row {
+                contender: contender.name.clone(),
+                threads: contender.threads,
+                peak_bytes: contender.counted.then_some(outcome.peak),
+                ..what.clone()
+            };
+            self.rows
+                .push(row(what, contender.ours.as_ref(), outcome, floor_s));
+        }
+    }
+
+    /// Measures in a GPU's memory.
+    #[cfg(feature = "cuda")]
+    fn on_device<K: Contested>(
+        &mut self,
+        input: &Input<K>,
+        suite: &Suite,
+        sorted: Sorted,
+        title: &str,
+        floor_bytes: f64,
+        what: &Row,
+    ) -> Result<()> {
+        let card = match &mut self.card {
+            Some(card) => card,
+            none => none.insert(device::Card::open()?),
+        };
+        let all = suite.contenders.is_empty();
+        let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
+        let mut contenders = Vec::new();
+        for &engine in &self.args.engine {
+            if !matches!(engine, Choice::Auto | Choice::Cuda) {
+                return Err(Failure::input(format!(
+                    "the engine {} has no keys in a GPU's memory; use --engine cuda",
+                    engine.name()
+                )));
+            }
+            for method in self.args.methods() {
+                let ours = card.ours(&method)?;
+                if all || named(&ours.name) {
+                    contenders.push(ours);
+                }
+            }
+        }
+        let peers = self.args.peers || self.args.preset.is_some();
+        contenders.extend(card.peers(sorted, &named, all && peers)?);
+        let progress = &self.progress;
+        let mut step = |name: &str| progress.set_message(format!("{title}: {name}"));
+        let budget = self.args.budget;
+        let outcomes = card.measure(&input.keys, sorted, &mut contenders, budget, &mut step)?;
+        for (contender, outcome) in contenders.iter().zip(outcomes) {
+            let Some(outcome) = outcome else {
+                continue;
+            };
+            let what = Row {
+                contender: contender.name.clone(),
+                threads: 1,
+                ..what.clone()
+            };
+            let floor_s = floor_bytes / card.bandwidth;
+            self.rows
+                .push(row(what, contender.ours.as_ref(), outcome, floor_s));
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn on_device<K: Contested>(
+        &mut self,
+        _: &Input<K>,
+        _: &Suite,
+        _: Sorted,
+        _: &str,
+        _: f64,
+        _: &Row,
+    ) -> Result<()> {
+        Err(Failure::input(
+            "this build has no engine that sorts in a GPU's memory; build it with the feature cuda",
+        ))
+    }
+
+    /// The machine, with its GPU where that was measured on.
+    fn machine(&self) -> Machine {
+        let machine = machine::describe();
+        #[cfg(feature = "cuda")]
+        if let Some(card) = &self.card {
+            let (gpu, driver) = card.names();
+            return Machine {
+                gpu: Some(gpu),
+                driver,
+                gpu_copy_bytes_per_s: Some(card.bandwidth),
+                gpu_peers: (!card.versions.is_empty()).then(|| card.versions.clone()),
+                ..machine
+            };
+        }
+        machine
     }
 
     /// Who sorts this input.
@@ -341,11 +497,11 @@ fn floor_bytes_per_key(key_bytes: usize, payload_bytes: usize) -> f64 {
     (key_bytes + passes * 2 * (key_bytes + payload_bytes)) as f64
 }
 
-/// The row for an outcome.
-fn row<K, V>(what: Row, contender: &Contender<K, V>, mut outcome: Outcome, floor_s: f64) -> Row {
+/// The row for an outcome; of ours, the name is that of the engine that ran.
+fn row(what: Row, ours: Option<&Ours>, mut outcome: Outcome, floor_s: f64) -> Row {
     if let Some(failure) = &outcome.failure {
         // Nowhere is left to complain to if stderr is closed.
-        let _ = writeln!(io::stderr(), "sweepsort: {}: {failure}", contender.name);
+        let _ = writeln!(io::stderr(), "sweepsort: {}: {failure}", what.contender);
     }
     outcome.seconds.sort_by(f64::total_cmp);
     let seconds = &outcome.seconds;
@@ -354,33 +510,27 @@ fn row<K, V>(what: Row, contender: &Contender<K, V>, mut outcome: Outcome, floor
         len => Some((seconds[(len - 1) / 2] + seconds[len / 2]) / 2.0),
     };
     let report = outcome.report.as_ref();
-    let engine = contender.ours.as_ref().map(|ours| match report {
-        Some(report) => report.engine,
-        None => ours.engine.name(),
-    });
-    let algorithm = contender.ours.as_ref().and_then(|ours| {
+    let engine = ours.map(|ours| report.map_or(ours.engine.name(), |report| report.engine));
+    let algorithm = ours.and_then(|ours| {
         let ran = report.map(|report| report.algorithm.to_owned());
         ran.or_else(|| ours.method.algorithm.clone())
     });
     Row {
-        contender: match (&contender.ours, engine) {
+        contender: match (ours, engine) {
             (Some(ours), Some(engine)) => ours.name(engine),
-            _ => contender.name.clone(),
+            _ => what.contender.clone(),
         },
         engine: engine.map(str::to_owned),
         algorithm,
-        radix_bits: contender
-            .ours
-            .as_ref()
-            .and_then(|ours| ours.method.radix_bits),
-        block: contender.ours.as_ref().and_then(|ours| ours.method.block),
-        threads: contender.threads,
+        radix_bits: ours.and_then(|ours| ours.method.radix_bits),
+        block: ours.and_then(|ours| ours.method.block),
+        variant: ours.and_then(|ours| ours.method.variant.clone()),
         median_s: median,
         min_s: seconds.first().copied(),
         max_s: seconds.last().copied(),
         keys_per_s: median.map(|median| what.n as f64 / median),
+        stages_s: outcome.stages,
         floor_fraction: median.map(|median| floor_s / median),
-        peak_bytes: contender.counted.then_some(outcome.peak),
         verified: outcome.failure.is_none(),
         ..what
     }
@@ -424,7 +574,10 @@ fn chosen(record: Record, args: &Args) -> Record {
 }
 
 /// The record as JSON: a line for each row, so that records can be compared line by line.
-fn json(record: &Record) -> Result<String> {
+///
+/// # Errors
+/// [`Failure::System`] for numbers that JSON does not have.
+pub fn json(record: &Record) -> Result<String> {
     let text = || -> serde_json::Result<String> {
         let machine = serde_json::to_string_pretty(&record.machine)?.replace('\n', "\n  ");
         let rows: serde_json::Result<Vec<_>> =

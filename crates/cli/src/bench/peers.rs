@@ -37,6 +37,16 @@ pub fn all() -> impl Iterator<Item = &'static Facts> {
     COMPARISON.iter().chain(RADIX).chain(VECTOR)
 }
 
+/// Every peer that sorts in a GPU's memory.
+pub fn on_device() -> &'static [Facts] {
+    ON_DEVICE
+}
+
+/// Every peer, wherever it sorts.
+pub fn everywhere() -> impl Iterator<Item = &'static Facts> {
+    all().chain(on_device())
+}
+
 /// Why this build cannot run a peer, if it cannot.
 pub fn absent(peer: &Facts) -> Option<&'static str> {
     if !cfg!(feature = "peers") {
@@ -99,6 +109,24 @@ macro_rules! peers {
                 .collect()
         }
     };
+}
+
+/// All of them are stable, and may have -0.0 and +0.0 as equals.
+const ON_DEVICE: &[Facts] = &[
+    on_a_device("cub"),
+    on_a_device("thrust"),
+    on_a_device("torch"),
+    on_a_device("cupy"),
+];
+
+const fn on_a_device(name: &'static str) -> Facts {
+    Facts {
+        name,
+        parallel: false,
+        stable: true,
+        total: false,
+        counted: false,
+    }
 }
 
 /// The words of the tables below.

@@ -1,7 +1,11 @@
 //! What `bench --json` writes and `results/` holds: the machine, and a row for each contender and
 //! input.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::args::Method;
 
 /// One benchmark record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +25,10 @@ pub struct Machine {
     pub gpu: Option<String>,
     /// The GPU's driver.
     pub driver: Option<String>,
+    /// Bytes read and written a second by a large copy from the GPU's memory to itself.
+    pub gpu_copy_bytes_per_s: Option<f64>,
+    /// The versions of the peers that sorted in the GPU's memory.
+    pub gpu_peers: Option<BTreeMap<String, String>>,
     /// Operating system and kernel.
     pub os: String,
     /// The commit, with `-dirty` if files differed from it; outside of a checkout the version.
@@ -51,10 +59,14 @@ pub struct Row {
     pub threads: usize,
     /// Where the keys lie before and after: `host` or `device`.
     pub residence: String,
+    /// What was timed by itself, such as `histogram`; null for a whole sort.
+    pub stage: Option<String>,
     /// Bits of a digit, where the caller chose them.
     pub radix_bits: Option<u32>,
     /// Keys of a block, where the caller chose them.
     pub block: Option<usize>,
+    /// What is done otherwise than the algorithm has it, where the caller chose that.
+    pub variant: Option<String>,
     /// Median time of one sort in seconds; null if none came to its end.
     pub median_s: Option<f64>,
     /// Shortest time.
@@ -63,6 +75,8 @@ pub struct Row {
     pub max_s: Option<f64>,
     /// `n` divided by the median.
     pub keys_per_s: Option<f64>,
+    /// Seconds by stage, all passes together; of ours in device memory.
+    pub stages_s: Option<BTreeMap<String, f64>>,
     /// Share of the measured copy bandwidth at one histogram read plus read and write per 8-bit
     /// pass.
     pub floor_fraction: Option<f64>,
@@ -82,20 +96,22 @@ impl Row {
     pub fn stable(&self) -> bool {
         match self.contender.strip_prefix("sweepsort-") {
             Some(engine) => !engine.ends_with("-unstable"),
-            None => super::peers::all().any(|peer| peer.name == self.contender && peer.stable),
+            None => {
+                super::peers::everywhere().any(|peer| peer.name == self.contender && peer.stable)
+            }
         }
     }
 
-    /// The algorithm, with the digit and block that the caller chose: `split`, `coalesced R=4`.
+    /// The algorithm, with the digit, block and variant that the caller chose: `split`,
+    /// `coalesced R=4 plain-scatter`.
     pub fn method(&self) -> Option<String> {
-        let mut method = self.algorithm.clone()?;
-        if let Some(radix_bits) = self.radix_bits {
-            method += &format!(" R={radix_bits}");
-        }
-        if let Some(block) = self.block {
-            method += &format!(" B={block}");
-        }
-        Some(method)
+        let method = Method {
+            algorithm: Some(self.algorithm.clone()?),
+            radix_bits: self.radix_bits,
+            block: self.block,
+            variant: self.variant.clone(),
+        };
+        Some(method.to_string())
     }
 
     /// What is sorted: `u32` alone, `(u32, u64)` pairs, or `argsort u32`.
@@ -115,12 +131,14 @@ impl Row {
             self.n,
             &self.distribution,
             &self.residence,
+            &self.stage,
         ) == (
             &other.key_type,
             &other.value_type,
             other.n,
             &other.distribution,
             &other.residence,
+            &other.stage,
         )
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_HORIZONTAL_ONLY};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table};
 
+use super::args::Residence;
 use super::record::{Record, Row};
 
 /// What stands under the tables.
@@ -18,7 +19,15 @@ memory: peak beyond the input, scratch included
 /// The tables of a record.
 pub fn render(record: &Record, markdown: bool) -> String {
     let machine = &record.machine;
-    let mut text = format!(
+    let mut text = String::new();
+    if let (Some(gpu), Some(driver)) = (&machine.gpu, &machine.driver) {
+        text += &format!("{gpu}, driver {driver}");
+        if let Some(copy) = machine.gpu_copy_bytes_per_s {
+            text += &format!(", copies {:.0} GB/s", copy / 1e9);
+        }
+        text += "; ";
+    }
+    text += &format!(
         "{}; {}; {}; {}\n",
         machine.cpu, machine.os, machine.commit, machine.date
     );
@@ -36,6 +45,11 @@ pub fn render(record: &Record, markdown: bool) -> String {
             grouped(first.n),
             first.distribution
         );
+        let place = match first.residence == Residence::Device.name() {
+            true => ", in device memory",
+            false => "",
+        };
+        let title = title + place;
         let bold = if markdown { "**" } else { "" };
         // Writing to a string does not fail.
         let _ = write!(
