@@ -73,12 +73,16 @@ struct Cost {
 
 /// The cost of sorting `n` keys of some bytes.
 ///
-/// Every array is `4` bytes an entry. A scan over a whole array reads and writes it twice, once for
-/// the blocks and once to add their sums.
+/// Every array is `4` bytes an entry, and so is a position that travels with its key. A scan over a
+/// whole array reads and writes it twice, once for the blocks and once to add their sums.
 fn cost(row: &Row, key_bytes: f64) -> Option<Cost> {
     const ENTRY: f64 = 4.0;
     const SCAN: f64 = 4.0 * ENTRY;
     let (n, bits) = (row.n as f64, 8.0 * key_bytes);
+    let (carried, copied) = match row.value_type.as_deref() {
+        Some("index") => (ENTRY, 2.0 * key_bytes + ENTRY),
+        _ => (0.0, 0.0),
+    };
     let algorithm = row.algorithm.as_deref()?;
     let (radix_bits, block) = match algorithm {
         "four-way" => (2, 0),
@@ -125,15 +129,16 @@ fn cost(row: &Row, key_bytes: f64) -> Option<Cost> {
             let sweeps = |run: u32| 1 + (run - SHARED_STEPS).div_ceil(3);
             let sweeps = 1 + runs.map(sweeps).sum::<u32>();
             return Some(Cost {
-                bytes_per_key: 2.0 * key_bytes * f64::from(sweeps),
+                bytes_per_key: 2.0 * (key_bytes + carried) * f64::from(sweeps) + copied,
                 launches: f64::from(sweeps),
             });
         }
         _ => return None,
     };
-    let first = if algorithm == "split" { key_bytes } else { 0.0 };
+    // The largest key is looked for; an index is made, and the keys to be sorted with it are a copy.
+    let largest = if algorithm == "split" { key_bytes } else { 0.0 };
     Some(Cost {
-        bytes_per_key: per_pass * passes + first,
+        bytes_per_key: (per_pass + 2.0 * carried) * passes + largest + copied,
         launches: launches * passes,
     })
 }
@@ -202,19 +207,20 @@ pub fn blocks(record: &Record, file: &str) -> Result<String> {
 /// Milliseconds by size, digit and block, a column for each variant.
 pub fn variants(record: &Record, file: &str) -> Result<String> {
     let mut table = Pivot::new(&["keys", "how many", "distribution", "algorithm"]);
-    for row in &record.rows {
+    for row in record.rows.iter().filter(|row| row.ours()) {
         let method = Row {
             variant: None,
             ..row.clone()
         };
-        let input = [
-            &row.key_type,
-            &count(row.n),
-            &row.distribution,
-            &name(&method),
-        ];
-        let variant = row.variant.as_deref().unwrap_or("–");
-        table.put(&input.map(String::as_str), variant, row.median_s);
+        let (n, method) = (count(row.n), name(&method));
+        let input = [&row.key_type, &n, &row.distribution, &method].map(String::as_str);
+        let variant = row.variant.as_deref().unwrap_or("text");
+        table.put(&input, variant, row.median_s);
+        for peer in record.rows.iter().filter(|peer| !peer.ours()) {
+            if peer.same_input(row) {
+                table.put(&input, &peer.contender, peer.median_s);
+            }
+        }
     }
     Ok(table.text() + &source(record, file, true)?)
 }
@@ -379,7 +385,7 @@ pub fn first_sorts(record: &Record, file: &str) -> Result<String> {
         writeln!(
             text,
             "| {} | {:.1} | {:.0} | {:.1} | **{:.1}** | {:.1} |",
-            name(row),
+            row.algorithm.as_deref().unwrap_or_default(),
             stage("start")?,
             stage("context")?,
             stage("sort")?,
