@@ -174,7 +174,14 @@ impl CudaEngine {
     ) -> DeviceResult<()> {
         let image = Image::of(Kind::Classic, K::BITS).unwrap_or(Image::ALL[0]);
         let kernel = self.device.module(image)?.kernel(name)?;
-        let grid = Grid::new((n as u32).div_ceil(LANES * THREADS), THREADS);
+        let Ok(items) = u32::try_from(n) else {
+            return Err(crate::Error::Range {
+                what: "items of a kernel",
+                got: n,
+                have: u32::MAX as usize,
+            });
+        };
+        let grid = Grid::new(items.div_ceil(LANES * THREADS), THREADS);
         // SAFETY: each caller below gives buffers of `n` items, which this sort alone uses.
         unsafe { self.stream.launch(&kernel, grid, arguments) }
     }
@@ -206,18 +213,21 @@ impl CudaEngine {
     }
 
     /// Items of `bytes` bytes each, 16 at most, from where the positions say: `to[i] =
-    /// from[positions[i]]`. The buffer is as long as `from`.
+    /// from[positions[i]]`, with as many items as positions. An item is one or more `T`.
     ///
     /// # Errors
     /// What the device fails at.
-    pub fn gather<T: Pod>(
+    ///
+    /// # Safety
+    /// `from` has an item at every position.
+    pub unsafe fn gather<T: Pod>(
         &self,
         from: &Buffer<T>,
         positions: &Buffer<u32>,
         bytes: usize,
     ) -> DeviceResult<Buffer<T>> {
         let n = positions.len();
-        let mut to = self.stream.alloc::<T>(from.len())?;
+        let mut to = self.stream.alloc::<T>(n * (bytes / size_of::<T>()))?;
         if bytes > 0 {
             let arguments = args![from, positions, &mut to, n as u32, bytes as u32];
             self.launch::<u32, 5>("gather", n, arguments)?;
@@ -227,7 +237,8 @@ impl CudaEngine {
 
     /// Sorts words that lie on the device. Returns them, and how many passes there were.
     ///
-    /// It only enqueues, but for `split`, which waits once to learn how many passes it takes.
+    /// It only enqueues, but for `split`, which waits once to learn how many passes it takes. What was
+    /// put into other streams to make the words must be done.
     ///
     /// # Errors
     /// [`crate::Error::Launch`] for parameters that the algorithm does not take,
@@ -295,8 +306,13 @@ impl CudaEngine {
         }
         let (positions, passes) = self.argsort_resident(words, spec, clock.as_deref_mut())?;
         // Codes that tie have lost what told the words apart, so the words are fetched, too.
-        let sorted = self.gather(words, &positions, size_of::<K>())?;
-        let moved = self.gather(values, &positions, value_bytes)?;
+        // SAFETY: the positions are those of the words, and there are as many values.
+        let (sorted, moved) = unsafe {
+            (
+                self.gather(words, &positions, size_of::<K>())?,
+                self.gather(values, &positions, value_bytes)?,
+            )
+        };
         self.end(&mut clock, Stage::Gather)?;
         Ok((sorted, moved, passes))
     }

@@ -32,7 +32,6 @@ use super::contender::{Ours, Task};
 use super::measure::{self, Outcome};
 use super::peers::{self, Facts};
 use crate::exit::{Failure, Result};
-use crate::types::Type;
 use cub::Cub;
 use python::Python;
 
@@ -185,21 +184,21 @@ impl Card {
             if !all && !named(facts.name) {
                 continue;
             }
+            let of_library = |library: Library, sort: fn(Library) -> Sort| {
+                let version = library.borrow().version().to_owned();
+                (sort(library), version)
+            };
             let sort = match facts.name {
-                "cub" => self.library(what.ty, what.payload).map(Sort::Cub),
-                "thrust" => self.library(what.ty, what.payload).map(Sort::Thrust),
+                "cub" => self.library(what).map(|it| of_library(it, Sort::Cub)),
+                "thrust" => self.library(what).map(|it| of_library(it, Sort::Thrust)),
                 _ if what.task == Task::Pairs => continue,
-                package => Python::start(package).map(Sort::Python),
+                package => Python::start(package).map(|python| {
+                    let version = python.version().to_owned();
+                    (Sort::Python(python), version)
+                }),
             };
             match sort {
-                Ok(sort) => {
-                    let version = match &sort {
-                        Sort::Ours(..) => unreachable!("ours is no peer"),
-                        Sort::Cub(library) | Sort::Thrust(library) => {
-                            library.borrow().version().to_owned()
-                        }
-                        Sort::Python(python) => python.version().to_owned(),
-                    };
+                Ok((sort, version)) => {
                     self.versions.insert(facts.name.to_owned(), version);
                     contenders.push(Contender {
                         name: facts.name.to_owned(),
@@ -224,13 +223,12 @@ impl Card {
         Ok(contenders)
     }
 
-    fn library(&mut self, key: Type, payload: Payload) -> Result<Library, String> {
-        let loaded = self.libraries.entry((key.name(), payload.name()));
+    fn library(&mut self, what: Sorted) -> Result<Library, String> {
+        let Sorted { ty, payload, .. } = what;
+        let loaded = self.libraries.entry((ty.name(), payload.name()));
         let device = &self.device;
         loaded
-            .or_insert_with(|| {
-                Cub::load(device, key, payload).map(|cub| Rc::new(RefCell::new(cub)))
-            })
+            .or_insert_with(|| Cub::load(device, ty, payload).map(|cub| Rc::new(RefCell::new(cub))))
             .clone()
     }
 
@@ -613,10 +611,9 @@ impl<'a, W: Key> Bench<'a, W> {
             return Ok(Err("the index does not name every key once".into()));
         }
         // What the index leads to is in order, and equal keys come by ascending positions.
-        let sorted = self
-            .card
-            .engine
-            .gather(&self.words, index, size_of::<W>())?;
+        let engine = &self.card.engine;
+        // SAFETY: the index is a permutation of the words' positions.
+        let sorted = unsafe { engine.gather(&self.words, index, size_of::<W>())? };
         let codes = self.codes(&sorted, facts)?;
         let all = W::mask(&(0..W::BITS));
         Ok(match self.checks.disorder(&codes, all)? {
@@ -659,11 +656,10 @@ impl<'a, W: Key> Bench<'a, W> {
         }
         let stride = (self.value_bytes / 4) as u32;
         let every: Vec<u32> = (0..n as u32).map(|i| i * stride).collect();
-        let words = self
-            .card
-            .engine
-            .gather(values, &stream.upload(&every)?, 4)?;
-        stream.copy(Slice::from(&words).slice(..4 * n)?.cast::<u32>()?, &mut low)?;
+        let (engine, every) = (&self.card.engine, stream.upload(&every)?);
+        // SAFETY: so many words are the values of `n` keys.
+        let words = unsafe { engine.gather(values, &every, 4)? };
+        stream.copy(Slice::from(&words).cast::<u32>()?, &mut low)?;
         Ok(low)
     }
 }
