@@ -283,7 +283,7 @@ impl<'a> Panel<'a> {
             Kind::Sizes => self.lines(&plot, &series, height, "keys", |row| row.n as f64)?,
             Kind::Blocks => {
                 let block = |row: &Row| row.block.map_or(1.0, |block| block as f64);
-                self.lines(&plot, &series, height, "keys of a block", block)?;
+                self.lines(&plot, &series, height, "size of a block", block)?;
             }
             Kind::Distributions => {
                 let mut names: Vec<&str> = Vec::new();
