@@ -270,8 +270,7 @@ impl CudaEngine {
         spec: &Spec,
         mut clock: Option<&mut Clock>,
     ) -> DeviceResult<(Buffer<u32>, u32)> {
-        let mut codes = self.stream.alloc(words.len())?;
-        self.stream.copy(words, &mut codes)?;
+        let mut codes = self.stream.copied(words)?;
         self.encode(&mut codes, &spec.codec.coder())?;
         let positions = self.positions(codes.len())?;
         self.end(&mut clock, Stage::Encode)?;

@@ -541,6 +541,16 @@ impl Stream {
         Ok(elements)
     }
 
+    /// A new buffer with what another has. Enqueues only.
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc) and [`copy`](Self::copy).
+    pub fn copied<T: Pod>(&self, from: &Buffer<T>) -> Result<Buffer<T>> {
+        let mut to = self.alloc(from.len())?;
+        self.copy(from, &mut to)?;
+        Ok(to)
+    }
+
     /// Copies on the device, in the stream's order.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use sweepsort_cli::bench::machine as machine_of;
 use sweepsort_cli::bench::record::{Machine, Record, Row};
 use sweepsort_core::{Codec, Digit, Spec};
 use sweepsort_cuda::classic;
-use sweepsort_cuda::{Buffer, Checks, Clock, CudaEngine, Device, Error, Stream};
+use sweepsort_cuda::{Buffer, Checks, Clock, CudaEngine, Device, Error};
 use sweepsort_twin::{self as twin, Algorithm, Trace};
 
 /// 4 GB of `u32`.
@@ -104,7 +104,7 @@ fn on_gpu(keys: &[u32]) -> Result<(Vec<Row>, Machine)> {
     let mut bandwidth = Vec::new();
     for _ in 0..=ROUNDS {
         let begin = stream.event().map_err(failed)?;
-        copied(&stream, &words).map_err(failed)?;
+        stream.copied(&words).map_err(failed)?;
         let end = stream.event().map_err(failed)?;
         let seconds = end.seconds_since(&begin).map_err(failed)?;
         bandwidth.push(2.0 * size_of_val(keys) as f64 / seconds);
@@ -115,7 +115,7 @@ fn on_gpu(keys: &[u32]) -> Result<(Vec<Row>, Machine)> {
         let mut seconds = Vec::new();
         let mut first = None;
         for _ in 0..=ROUNDS {
-            let mut numbers = copied(&stream, &words).map_err(failed)?;
+            let mut numbers = stream.copied(&words).map_err(failed)?;
             let begin = stream.event().map_err(failed)?;
             classic::prefix_sum(&stream, &mut numbers, threads).map_err(failed)?;
             let end = stream.event().map_err(failed)?;
@@ -176,7 +176,7 @@ fn sorts(
     let mut stages: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     // The first warms up.
     for round in 0..=ROUNDS {
-        let unsorted = copied(stream, words)?;
+        let unsorted = stream.copied(words)?;
         stream.synchronize()?;
         clock.start(stream)?;
         let begin = stream.event()?;
@@ -199,13 +199,6 @@ fn sorts(
         (stage, seconds[seconds.len() / 2])
     };
     Ok((seconds, stages.into_iter().map(median).collect()))
-}
-
-/// A copy.
-fn copied(stream: &Stream, from: &Buffer<u32>) -> Result<Buffer<u32>, Error> {
-    let mut to = stream.alloc(from.len())?;
-    stream.copy(from, &mut to)?;
-    Ok(to)
 }
 
 /// One thread: a histogram of the lowest digit, an exclusive prefix sum, and a whole sort by

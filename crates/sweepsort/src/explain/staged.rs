@@ -165,14 +165,17 @@ impl<'a> Staged<'a> {
         records.iter().map(|record| digit.of(record.code)).collect()
     }
 
+    /// An array, put in or made.
+    fn values(&self, name: &str) -> Result<Values, String> {
+        match self.put.get(name) {
+            Some(values) => Ok(values.clone()),
+            None => self.make(name),
+        }
+    }
+
     /// An array of numbers, put in or made.
     fn numbers(&self, name: &str) -> Result<Vec<usize>, String> {
-        let values = self
-            .put
-            .get(name)
-            .cloned()
-            .map_or_else(|| self.make(name), Ok);
-        match values? {
+        match self.values(name)? {
             Values::Numbers(numbers) => Ok(numbers),
             Values::Keys(_) => Err(format!("{name} holds keys")),
         }
@@ -180,12 +183,7 @@ impl<'a> Staged<'a> {
 
     /// An array of keys, put in or made.
     fn keys(&self, name: &str) -> Result<Vec<Record>, String> {
-        let values = self
-            .put
-            .get(name)
-            .cloned()
-            .map_or_else(|| self.make(name), Ok);
-        match values? {
+        match self.values(name)? {
             Values::Keys(keys) => Ok(records(&keys)),
             Values::Numbers(_) => Err(format!("{name} holds no keys")),
         }

@@ -21,10 +21,9 @@ use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytemuck::Pod;
 use sweepsort::{Choice, RadixKey};
 use sweepsort_cuda::classic::Variant;
-use sweepsort_cuda::{Buffer, CudaEngine, Device, Error, Stream, Words};
+use sweepsort_cuda::{CudaEngine, Device, Error, Stream, Words};
 
 use super::Sorted;
 use super::args::Method;
@@ -267,13 +266,6 @@ impl Contender {
             None => self.name.clone(),
         }
     }
-}
-
-/// A copy.
-fn copied<T: Pod>(stream: &Stream, from: &Buffer<T>) -> Result<Buffer<T>, Error> {
-    let mut to = stream.alloc(from.len())?;
-    stream.copy(from, &mut to)?;
-    Ok(to)
 }
 
 fn words_of(error: Error) -> String {

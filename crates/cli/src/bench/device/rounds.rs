@@ -11,7 +11,7 @@ use sweepsort_cuda::{Buffer, Checks, Clock, Codec, CudaEngine, Error, Spec};
 
 use super::cub::Cub;
 use super::python::Python;
-use super::{Card, Contender, Sort, copied, failed, words_of};
+use super::{Card, Contender, Sort, failed, words_of};
 use crate::bench::Sorted;
 use crate::bench::args::Payload;
 use crate::bench::contender::Task;
@@ -216,7 +216,7 @@ impl<'a, W: Key> Bench<'a, W> {
         // What is still under way in another stream must not be timed.
         self.card.stream.synchronize()?;
         let words = match self.what.task {
-            Task::Keys => Some(copied(stream, &self.words)?),
+            Task::Keys => Some(stream.copied(&self.words)?),
             _ => None,
         };
         stream.synchronize()?;
@@ -288,8 +288,8 @@ impl<'a, W: Key> Bench<'a, W> {
     fn thrust(&self, library: &Cub) -> Timed<W> {
         let stream = &self.card.stream;
         let work = || {
-            let keys = copied(stream, &self.words)?;
-            let values = copied(stream, &self.values)?;
+            let keys = stream.copied(&self.words)?;
+            let values = stream.copied(&self.values)?;
             stream.synchronize()?;
             Ok((keys, values, stream.event()?))
         };

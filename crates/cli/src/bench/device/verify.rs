@@ -6,7 +6,7 @@ use sweepsort_cuda::classic::Key;
 use sweepsort_cuda::{Buffer, Codec, Error, Slice};
 
 use super::rounds::{Bench, Output};
-use super::{copied, words_of};
+use super::words_of;
 use crate::bench::peers::Facts;
 use crate::exit::Result;
 
@@ -76,7 +76,7 @@ impl<W: Key> Bench<'_, W> {
 
     /// The codes of some words; −0.0 and +0.0 have one where a contender takes them for equal.
     fn codes(&self, words: &Buffer<W>, facts: &Facts) -> Result<Buffer<W>, Error> {
-        let mut codes = copied(&self.card.stream, words)?;
+        let mut codes = self.card.stream.copied(words)?;
         let codec = match facts.total {
             true => self.codec,
             false => Codec::for_records(self.codec.kind, Order::Ascending, Nan::Last),
