@@ -5,15 +5,24 @@ use anyhow::{Result, ensure};
 use sweepsort_core::Word;
 use sweepsort_cuda::{Checks, Device, Stream};
 
-/// How many keys.
-const SIZES: [usize; 5] = [1, 2, 3, 1000, (1 << 20) + 1];
+/// How many keys, as far as keys of a width can all differ.
+fn sizes<K: Word>() -> impl Iterator<Item = usize> {
+    [1, 2, 3, 50, 1000, (1 << 20) + 1]
+        .into_iter()
+        .filter(|n| n >> free_bits::<K>() == 0)
+}
+
+/// How many low bits of keys that tie are free.
+fn free_bits<K: Word>() -> u32 {
+    (K::BITS / 4 * 3).min(24)
+}
 
 /// A sort's output, and the input that it claims to be of.
 #[derive(Clone)]
 struct Output<K> {
     input: Vec<K>,
     sorted: Vec<K>,
-    index: Vec<u32>,
+    index: Vec<u64>,
     /// Which bits decide.
     mask: K,
 }
@@ -25,7 +34,7 @@ impl<K: Word> Output<K> {
         let sorted: Vec<K> = (0..n as u128).map(|i| K::truncate(i * step)).collect();
         Output {
             input: sorted.iter().rev().copied().collect(),
-            index: (0..n as u32).rev().collect(),
+            index: (0..n as u64).rev().collect(),
             sorted,
             mask: K::MAX,
         }
@@ -33,22 +42,27 @@ impl<K: Word> Output<K> {
 
     /// Keys that tie in the bits that decide; in those below, they descend.
     fn tied(n: usize) -> Self {
-        let below = K::truncate(0xFF_FFFF);
+        let below = K::mask(&(0..free_bits::<K>()));
         let tie = K::truncate(u128::MAX / 3) & !below;
         let sorted: Vec<K> = (0..n as u128)
             .map(|i| tie | K::truncate(n as u128 - i))
             .collect();
         Output {
             input: sorted.clone(),
-            index: (0..n as u32).collect(),
+            index: (0..n as u64).collect(),
             sorted,
             mask: !below,
         }
     }
 
+    /// The index in entries of 32 bits.
+    fn short(&self) -> Vec<u32> {
+        self.index.iter().map(|&i| i as u32).collect()
+    }
+
     /// Values of 64 bits, in whose high halves alone they differ.
     fn wide(&self) -> Vec<u64> {
-        self.index.iter().map(|&i| u64::from(i) << 32).collect()
+        self.index.iter().map(|&i| i << 32).collect()
     }
 }
 
@@ -56,66 +70,104 @@ impl<K: Word> Output<K> {
 #[derive(Debug, PartialEq)]
 struct Verdict {
     disorder: Option<u64>,
-    unstable: Option<u64>,
-    misled: Option<u64>,
-    permutation: bool,
+    /// Of entries of 32 bits.
+    short: Index,
+    /// Of entries of 64 bits.
+    long: Index,
     keys: u64,
     pairs: u64,
     wide_pairs: u64,
 }
 
+/// What the checks say of an index.
+#[derive(Debug, PartialEq)]
+struct Index {
+    unstable: Option<u64>,
+    misled: Option<u64>,
+    permutation: bool,
+}
+
+impl Index {
+    /// Nothing is wrong with it.
+    const RIGHT: Index = Index {
+        unstable: None,
+        misled: None,
+        permutation: true,
+    };
+
+    /// By the checks.
+    fn of<K: Word, I: Word>(
+        index: &[I],
+        output: &Output<K>,
+        stream: &Stream,
+        checks: &Checks,
+    ) -> Result<Self> {
+        let index = stream.upload(index)?;
+        let input = stream.upload(&output.input)?;
+        let sorted = stream.upload(&output.sorted)?;
+        Ok(Index {
+            unstable: checks.unstable::<K, I>(&sorted, &index, output.mask)?,
+            misled: checks.misled::<K, I>(&input, &index, &sorted)?,
+            permutation: checks.is_permutation::<I>(&index)?,
+        })
+    }
+
+    /// By the host.
+    fn expected<K: Word>(index: &[u64], output: &Output<K>) -> Self {
+        let Output { input, sorted, .. } = output;
+        let bits = |i: usize| sorted[i] & output.mask;
+        let mut places = index.to_vec();
+        places.sort_unstable();
+        Index {
+            unstable: lowest(sorted.len() - 1, |i| {
+                bits(i) == bits(i + 1) && index[i] >= index[i + 1]
+            }),
+            misled: lowest(sorted.len(), |i| {
+                input.get(index[i] as usize) != Some(&sorted[i])
+            }),
+            permutation: (0..).zip(&places).all(|(i, &place)| i == place),
+        }
+    }
+}
+
+/// The lowest position before `end` at which something is wrong.
+fn lowest(end: usize, wrong: impl Fn(usize) -> bool) -> Option<u64> {
+    (0..end).find(|&i| wrong(i)).map(|i| i as u64)
+}
+
 impl Verdict {
     /// By the checks.
     fn of<K: Word>(output: &Output<K>, stream: &Stream, checks: &Checks) -> Result<Self> {
-        let input = stream.upload(&output.input)?;
         let sorted = stream.upload(&output.sorted)?;
-        let index = stream.upload(&output.index)?;
+        let short = stream.upload(&output.short())?;
         let wide = stream.upload(&output.wide())?;
         Ok(Verdict {
             disorder: checks.disorder(&sorted, output.mask)?,
-            unstable: checks.unstable(&sorted, &index, output.mask)?,
-            misled: checks.misled::<K>(&input, &index, &sorted)?,
-            permutation: checks.is_permutation(&index)?,
+            short: Index::of(&output.short(), output, stream, checks)?,
+            long: Index::of(&output.index, output, stream, checks)?,
             keys: checks.fingerprint::<K>(&sorted)?,
-            pairs: checks.fingerprint_pairs::<K, u32>(&sorted, &index)?,
+            pairs: checks.fingerprint_pairs::<K, u32>(&sorted, &short)?,
             wide_pairs: checks.fingerprint_pairs::<K, u64>(&sorted, &wide)?,
         })
     }
 
     /// By the host.
     fn expected<K: Word>(output: &Output<K>) -> Self {
-        let Output {
-            input,
-            sorted,
-            index,
-            mask,
-        } = output;
-        let lowest = |end: usize, wrong: &dyn Fn(usize) -> bool| {
-            (0..end).find(|&i| wrong(i)).map(|i| i as u64)
-        };
+        let sorted = &output.sorted;
         let n = sorted.len();
-        let bits = |i: usize| sorted[i] & *mask;
-        let mut places = index.clone();
-        places.sort_unstable();
+        let bits = |i: usize| sorted[i] & output.mask;
+        let (short, wide) = (output.short(), output.wide());
         let sum = |words: &dyn Fn(usize) -> Vec<u32>| {
             (0..n).fold(0u64, |sum, i| sum.wrapping_add(hash(sorted[i], &words(i))))
         };
+        let lengthened: Vec<u64> = short.iter().map(|&i| i.into()).collect();
         Verdict {
-            disorder: lowest(n - 1, &|i| bits(i) > bits(i + 1)),
-            unstable: lowest(n - 1, &|i| {
-                bits(i) == bits(i + 1) && index[i] >= index[i + 1]
-            }),
-            misled: lowest(n, &|i| input.get(index[i] as usize) != Some(&sorted[i])),
-            permutation: places
-                .iter()
-                .enumerate()
-                .all(|(i, &place)| i == place as usize),
+            disorder: lowest(n - 1, |i| bits(i) > bits(i + 1)),
+            short: Index::expected(&lengthened, output),
+            long: Index::expected(&output.index, output),
             keys: sum(&|_| Vec::new()),
-            pairs: sum(&|i| vec![index[i]]),
-            wide_pairs: {
-                let wide = output.wide();
-                sum(&|i| vec![wide[i] as u32, (wide[i] >> 32) as u32])
-            },
+            pairs: sum(&|i| vec![short[i]]),
+            wide_pairs: sum(&|i| vec![wide[i] as u32, (wide[i] >> 32) as u32]),
         }
     }
 }
@@ -159,14 +211,14 @@ fn faults<K: Word>() -> Vec<Fault<K>> {
             of: Output::distinct,
             neighbours: false,
             plant: |output, at| output.sorted[at] = output.sorted[at] ^ K::truncate(1),
-            seen: |clean, now, at| now.misled == Some(at) && now.keys != clean.keys,
+            seen: |clean, now, at| now.short.misled == Some(at) && now.keys != clean.keys,
         },
         Fault {
             what: "a key's highest bit turned over",
             of: Output::distinct,
             neighbours: false,
             plant: |output, at| output.sorted[at] = output.sorted[at] ^ K::TOP,
-            seen: |clean, now, at| now.misled == Some(at) && now.keys != clean.keys,
+            seen: |clean, now, at| now.short.misled == Some(at) && now.keys != clean.keys,
         },
         Fault {
             what: "a key twice, another lost",
@@ -174,7 +226,7 @@ fn faults<K: Word>() -> Vec<Fault<K>> {
             neighbours: true,
             plant: |output, at| output.sorted[at + 1] = output.sorted[at],
             seen: |clean, now, at| {
-                now.disorder.is_none() && now.misled == Some(at + 1) && now.keys != clean.keys
+                now.disorder.is_none() && now.short.misled == Some(at + 1) && now.keys != clean.keys
             },
         },
         Fault {
@@ -182,21 +234,21 @@ fn faults<K: Word>() -> Vec<Fault<K>> {
             of: Output::distinct,
             neighbours: true,
             plant: |output, at| output.index[at + 1] = output.index[at],
-            seen: |_, now, at| now.misled == Some(at + 1) && !now.permutation,
+            seen: |_, now, at| now.short.misled == Some(at + 1) && !now.short.permutation,
         },
         Fault {
             what: "an index one beyond the end",
             of: Output::distinct,
             neighbours: false,
-            plant: |output, at| output.index[at] = output.index.len() as u32,
-            seen: |_, now, at| now.misled == Some(at) && !now.permutation,
+            plant: |output, at| output.index[at] = output.index.len() as u64,
+            seen: |_, now, at| now.short.misled == Some(at) && !now.short.permutation,
         },
         Fault {
             what: "an index far beyond the end",
             of: Output::distinct,
             neighbours: false,
-            plant: |output, at| output.index[at] = u32::MAX,
-            seen: |_, now, at| now.misled == Some(at) && !now.permutation,
+            plant: |output, at| output.index[at] = u32::MAX.into(),
+            seen: |_, now, at| now.short.misled == Some(at) && !now.short.permutation,
         },
         Fault {
             what: "values at each other's keys",
@@ -204,8 +256,8 @@ fn faults<K: Word>() -> Vec<Fault<K>> {
             neighbours: true,
             plant: |output, at| output.index.swap(at, at + 1),
             seen: |clean, now, at| {
-                now.misled == Some(at)
-                    && (now.permutation, now.keys) == (true, clean.keys)
+                now.short.misled == Some(at)
+                    && (now.short.permutation, now.keys) == (true, clean.keys)
                     && now.pairs != clean.pairs
                     && now.wide_pairs != clean.wide_pairs
             },
@@ -215,14 +267,25 @@ fn faults<K: Word>() -> Vec<Fault<K>> {
             of: Output::tied,
             neighbours: true,
             plant: |output, at| output.index.swap(at, at + 1),
-            seen: |_, now, at| now.unstable == Some(at) && now.permutation,
+            seen: |_, now, at| now.short.unstable == Some(at) && now.short.permutation,
         },
         Fault {
             what: "an index twice among keys that tie",
             of: Output::tied,
             neighbours: true,
             plant: |output, at| output.index[at + 1] = output.index[at],
-            seen: |_, now, at| now.unstable == Some(at) && !now.permutation,
+            seen: |_, now, at| now.short.unstable == Some(at) && !now.short.permutation,
+        },
+        Fault {
+            what: "an index beyond the end in its high half alone",
+            of: Output::tied,
+            neighbours: true,
+            plant: |output, at| output.index[at] += 1 << 32,
+            seen: |_, now, at| {
+                (now.long.misled, now.long.unstable) == (Some(at), Some(at))
+                    && !now.long.permutation
+                    && now.short == Index::RIGHT
+            },
         },
     ]
 }
@@ -234,13 +297,13 @@ pub fn run<K: Word>() -> Result<usize> {
     let stream = device.stream()?;
     let checks = Checks::new(&stream);
     let mut compared = 0;
-    for n in SIZES {
+    for n in sizes::<K>() {
         for of in [Output::<K>::distinct, Output::tied] {
             let clean = Verdict::of(&of(n), &stream, &checks)?;
             ensure!(
                 clean == Verdict::expected(&of(n))
-                    && (clean.disorder, clean.unstable, clean.misled) == (None, None, None)
-                    && clean.permutation
+                    && clean.disorder.is_none()
+                    && (&clean.short, &clean.long) == (&Index::RIGHT, &Index::RIGHT)
                     && clean.keys == checks.fingerprint::<K>(&stream.upload(&of(n).input)?)?,
                 "{n} keys without a fault: {clean:?}"
             );
@@ -322,16 +385,20 @@ fn mix(mut x: u64) -> u64 {
 
 /// A key's part of a fingerprint, or that of a record with a value of these words.
 fn hash<K: Word>(key: K, words: &[u32]) -> u64 {
-    let of_key = mix((key.widen() as u64).wrapping_add(STEP));
-    let mixed = |hash: u64, &word: &u32| mix(hash.wrapping_add(u64::from(word)));
-    words.iter().fold(of_key, mixed)
+    let mixed = |hash: u64, word: u64| mix(hash.wrapping_add(word));
+    let mut of_key = mixed(key.widen() as u64, STEP);
+    if K::BITS > 64 {
+        of_key = mixed(of_key, (key.widen() >> 64) as u64);
+    }
+    words
+        .iter()
+        .fold(of_key, |hash, &word| mixed(hash, word.into()))
 }
 
 /// The `i`-th random key.
 fn random<K: Word>(i: u64, seed: u64, mask: K) -> K {
-    K::truncate(u128::from(mix(
-        seed.wrapping_add((i + 1).wrapping_mul(STEP))
-    ))) & mask
+    let x = seed.wrapping_add((i + 1).wrapping_mul(STEP));
+    K::truncate(u128::from(mix(!x)) << 64 | u128::from(mix(x))) & mask
 }
 
 #[cfg(test)]
@@ -340,7 +407,7 @@ mod tests {
 
     fn faults_are_seen<K: Word>() {
         for fault in faults::<K>() {
-            for n in [2, 3, 1000] {
+            for n in sizes::<K>().filter(|n| (2..=1000).contains(n)) {
                 let last = n - 1 - usize::from(fault.neighbours);
                 for at in [0, last / 2, last] {
                     let clean = (fault.of)(n);
@@ -358,7 +425,10 @@ mod tests {
 
     #[test]
     fn the_host_sees_every_fault_that_the_device_is_to_see() {
+        faults_are_seen::<u8>();
+        faults_are_seen::<u16>();
         faults_are_seen::<u32>();
         faults_are_seen::<u64>();
+        faults_are_seen::<u128>();
     }
 }

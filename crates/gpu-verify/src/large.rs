@@ -117,7 +117,7 @@ impl Large {
         // SAFETY: the index is a permutation of the keys' positions.
         let sorted = unsafe { self.engine.gather(&keys, &index, size_of::<K>())? };
         self.in_order(&sorted, "argsort")?;
-        if let Some(i) = self.checks.unstable::<K>(&sorted, &index, K::MAX)? {
+        if let Some(i) = self.checks.unstable::<K, u32>(&sorted, &index, K::MAX)? {
             bail!(
                 "argsort of {n}: equal keys {i} and {} have changed their order",
                 i + 1

@@ -21,6 +21,7 @@ mod golden;
 mod large;
 mod record;
 
+use sweepsort_core::{Width, with_width};
 use sweepsort_cuda::CudaEngine;
 use sweepsort_cuda::classic::{Algorithm, MAX_KEYS};
 use sweepsort_testkit::suite::{self, Scope};
@@ -59,12 +60,11 @@ pub fn cuda_cases() -> Vec<Case> {
             Case::new(name, move || golden::run(example, algorithm))
         })
         .collect();
-    cases.push(Case::new("check/u32".to_owned(), || {
-        told(checks::run::<u32>())
-    }));
-    cases.push(Case::new("check/u64".to_owned(), || {
-        told(checks::run::<u64>())
-    }));
+    for width in Width::ALL {
+        cases.push(Case::new(format!("check/u{}", width.bits()), move || {
+            with_width!(width, |K| told(checks::run::<K>()))
+        }));
+    }
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();
         cases.push(Case::new(format!("bisect/{name}"), move || {
