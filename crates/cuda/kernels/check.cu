@@ -7,8 +7,9 @@
 //     random        keys[i] = hash(seed, i) & mask
 //     positions     index[i] = i
 //
-// Shapes: every array n, and n up to 2^64: positions are u64. `found` is one u64, all ones before, and
-// still so where there is no such i; `sum` is one u64, 0 before.
+// Shapes: every array n, and n up to 2^64: positions are u64. An entry of an index has `entry_bytes`
+// bytes, 4 or 8. `found` is one u64, all ones before, and still so where there is no such i; `sum` is
+// one u64, 0 before.
 // Grid: any; blockDim: any multiple of 32. Each thread takes every (gridDim.x * blockDim.x)-th i.
 // Shared: none but their own.
 #include "key.cuh"
@@ -51,6 +52,26 @@ __device__ inline u64 mix(u64 x) {
     return x ^ (x >> 31);
 }
 
+// A key's hash, of all its bits.
+template <class Word>
+__device__ inline u64 hash_of(Word key) {
+    u64 hash = mix(u64(key) + STEP);
+    if constexpr (sizeof(Word) > sizeof(u64)) hash = mix(hash + u64(key >> 64));
+    return hash;
+}
+
+// Random bits, as many as a key has, of a number.
+template <class Word>
+__device__ inline Word random_bits(u64 x) {
+    Word word = Word(mix(x));
+    if constexpr (sizeof(Word) > sizeof(u64)) word |= Word(mix(~x)) << 64;
+    return word;
+}
+
+__device__ inline u64 entry(const void* index, u32 entry_bytes, u64 i) {
+    return entry_bytes == 4 ? static_cast<const u32*>(index)[i] : static_cast<const u64*>(index)[i];
+}
+
 // n is 1 at least.
 extern "C" __global__ void __launch_bounds__(1024) check_disorder(
     const Key* __restrict__ keys, u64 n, Key mask, u64* found) {
@@ -59,16 +80,21 @@ extern "C" __global__ void __launch_bounds__(1024) check_disorder(
 
 // n is 1 at least.
 extern "C" __global__ void __launch_bounds__(1024) check_unstable(
-    const Key* __restrict__ keys, const u32* __restrict__ index, u64 n, Key mask, u64* found) {
+    const Key* __restrict__ keys, const void* __restrict__ index, u32 entry_bytes, u64 n, Key mask,
+    u64* found) {
     find_lowest(n - 1, found, [=](u64 i) {
-        return ((keys[i] ^ keys[i + 1]) & mask) == 0 && index[i] >= index[i + 1];
+        return ((keys[i] ^ keys[i + 1]) & mask) == 0 &&
+               entry(index, entry_bytes, i) >= entry(index, entry_bytes, i + 1);
     });
 }
 
 extern "C" __global__ void __launch_bounds__(1024) check_misled(
-    const Key* __restrict__ input, const u32* __restrict__ index, const Key* __restrict__ sorted, u64 n,
-    u64* found) {
-    find_lowest(n, found, [=](u64 i) { return index[i] >= n || input[index[i]] != sorted[i]; });
+    const Key* __restrict__ input, const void* __restrict__ index, u32 entry_bytes,
+    const Key* __restrict__ sorted, u64 n, u64* found) {
+    find_lowest(n, found, [=](u64 i) {
+        u64 from = entry(index, entry_bytes, i);
+        return from >= n || input[from] != sorted[i];
+    });
 }
 
 // A value is `words` words; values may be null for none. Without keys, they are 0, 1, 2, ...
@@ -76,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(1024) check_fingerprint(
     const Key* __restrict__ keys, const u32* __restrict__ values, u32 words, u64 n, u64* sum) {
     u64 own = 0;
     for (u64 i = first_index(); i < n; i += index_stride()) {
-        u64 hash = mix((keys ? keys[i] : Key(i)) + STEP);
+        u64 hash = hash_of(keys ? keys[i] : Key(i));
         for (u32 word = 0; word < words; word++) hash = mix(hash + values[i * words + word]);
         own += hash;
     }
@@ -85,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(1024) check_fingerprint(
 
 extern "C" __global__ void __launch_bounds__(1024) check_random(Key* keys, u64 n, u64 seed, Key mask) {
     for (u64 i = first_index(); i < n; i += index_stride())
-        keys[i] = Key(mix(seed + (i + 1) * STEP)) & mask;
+        keys[i] = random_bits<Key>(seed + (i + 1) * STEP) & mask;
 }
 
 // n is 2^32 at most.

@@ -8,12 +8,18 @@ using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
-#if SWEEPSORT_KEY_BITS == 32
+#if SWEEPSORT_KEY_BITS == 8
+using Key = u8;
+#elif SWEEPSORT_KEY_BITS == 16
+using Key = u16;
+#elif SWEEPSORT_KEY_BITS == 32
 using Key = u32;
 #elif SWEEPSORT_KEY_BITS == 64
 using Key = u64;
+#elif SWEEPSORT_KEY_BITS == 128
+using Key = unsigned __int128;
 #else
-#error "compile with -DSWEEPSORT_KEY_BITS=32 or 64"
+#error "compile with -DSWEEPSORT_KEY_BITS=8, 16, 32, 64 or 128"
 #endif
 
 constexpr u32 WARP = 32;

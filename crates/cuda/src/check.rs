@@ -28,12 +28,13 @@ const NONE: u64 = u64::MAX;
 
 /// Checks of arrays on a device, in the order of a stream.
 ///
-/// Keys are codes, compared as unsigned words, in 32 or 64 bits; there may be more than 2^32. Each
-/// check reads its arrays once, needs a few bytes on the device, and waits for its end; positions are
+/// Keys are codes, compared as unsigned words of any width; there may be more than 2^32. Entries of an
+/// index are `u32` or `u64`. Each check reads its arrays once, needs a few bytes on the device, and waits for its end; positions are
 /// those of the lowest of two neighbours, or of the entry, from 0 on.
 ///
-/// Every method may fail with [`Error::NoKernel`] for keys of another width, [`Error::Range`] for
-/// arrays whose lengths differ, [`Error::OutOfMemory`] or [`Error::Driver`].
+/// Every method may fail with [`Error::NoKernel`] for keys of a width without an image,
+/// [`Error::Range`] for arrays whose lengths differ and for entries of another size,
+/// [`Error::OutOfMemory`] or [`Error::Driver`].
 #[derive(Clone, Debug)]
 pub struct Checks {
     stream: Stream,
@@ -70,10 +71,10 @@ impl Checks {
     ///
     /// # Errors
     /// See [`Checks`].
-    pub fn unstable<'a, 'b, K: Word>(
+    pub fn unstable<'a, 'b, K: Word, I: Word>(
         &self,
         keys: impl Into<Slice<'a, K>>,
-        index: impl Into<Slice<'b, u32>>,
+        index: impl Into<Slice<'b, I>>,
         mask: K,
     ) -> Result<Option<u64>> {
         let (keys, index) = (keys.into(), index.into());
@@ -81,8 +82,8 @@ impl Checks {
         same("index entries", index.len(), n)?;
         let mut found = self.nothing_found()?;
         let mask = Argument::plain(&mask);
-        let arguments = args![keys, index, n as u64, mask, &mut found];
-        self.launch::<K, 5>("check_unstable", n, arguments)?;
+        let arguments = args![keys, index, entry_bytes::<I>()?, n as u64, mask, &mut found];
+        self.launch::<K, 6>("check_unstable", n, arguments)?;
         self.lowest(&found)
     }
 
@@ -91,10 +92,10 @@ impl Checks {
     ///
     /// # Errors
     /// See [`Checks`].
-    pub fn misled<'a, 'b, 'c, K: Word>(
+    pub fn misled<'a, 'b, 'c, K: Word, I: Word>(
         &self,
         input: impl Into<Slice<'a, K>>,
-        index: impl Into<Slice<'b, u32>>,
+        index: impl Into<Slice<'b, I>>,
         sorted: impl Into<Slice<'c, K>>,
     ) -> Result<Option<u64>> {
         let (input, index, sorted) = (input.into(), index.into(), sorted.into());
@@ -102,8 +103,9 @@ impl Checks {
         same("index entries", index.len(), n)?;
         same("sorted keys", sorted.len(), n)?;
         let mut found = self.nothing_found()?;
-        let arguments = args![input, index, sorted, n as u64, &mut found];
-        self.launch::<K, 5>("check_misled", n, arguments)?;
+        let bytes = entry_bytes::<I>()?;
+        let arguments = args![input, index, bytes, sorted, n as u64, &mut found];
+        self.launch::<K, 6>("check_misled", n, arguments)?;
         self.lowest(&found)
     }
 
@@ -140,10 +142,11 @@ impl Checks {
     ///
     /// # Errors
     /// See [`Checks`].
-    pub fn is_permutation<'a>(&self, index: impl Into<Slice<'a, u32>>) -> Result<bool> {
+    pub fn is_permutation<'a, I: Word>(&self, index: impl Into<Slice<'a, I>>) -> Result<bool> {
         let index = index.into();
-        let all = self.sum::<u32>(Pointer::NULL, Pointer::NULL, 0, index.len())?;
-        Ok(self.fingerprint::<u32>(index)? == all)
+        entry_bytes::<I>()?;
+        let all = self.sum::<I>(Pointer::NULL, Pointer::NULL, 0, index.len())?;
+        Ok(self.fingerprint::<I>(index)? == all)
     }
 
     /// Fills `keys` with random numbers, of which only the bits of `mask` stay. Key `i` depends on
@@ -230,5 +233,17 @@ impl Checks {
         // SAFETY: each caller above gives arrays of `n` keys, values and entries, as it was lent
         // them, and one number for the answer. Nothing is read at an index that is not below `n`.
         unsafe { self.stream.launch(&kernel, grid, arguments) }
+    }
+}
+
+/// How many bytes an entry of an index has: 4 or 8.
+fn entry_bytes<I: Word>() -> Result<u32> {
+    match size_of::<I>() {
+        bytes @ (4 | 8) => Ok(bytes as u32),
+        bytes => Err(Error::Range {
+            what: "bytes of an index entry",
+            got: bytes,
+            have: 8,
+        }),
     }
 }
