@@ -140,20 +140,20 @@ impl<W: CardWord> Bench<'_, W> {
             // For an argsort the values are the positions.
             let identity = Slice::from(&self.values).cast::<u32>()?;
             let index = Slice::from(index).cast::<u32>()?;
-            let at = checks.misled::<u32>(order, identity, index)?;
+            let at = checks.misled(order, identity, index)?;
             return Ok(wrong("index entry", at));
         }
         let (Output::Keys(keys) | Output::Pairs(keys, _) | Output::Index(keys)) = output;
         let keys = Slice::from(keys).cast::<W>()?;
         let from = answer.keys.as_ref().unwrap_or(&self.words);
-        let at = checks.misled::<W>(from, order, keys)?;
+        let at = checks.misled(from, order, keys)?;
         let (Output::Pairs(_, values), None) = (output, at) else {
             return Ok(wrong("key", at));
         };
         with_value!(self.value_bytes, |V| {
             let from = Slice::from(&self.values).cast::<V>()?;
             let values = Slice::from(values).cast::<V>()?;
-            Ok(wrong("value", checks.misled::<V>(from, order, values)?))
+            Ok(wrong("value", checks.misled(from, order, values)?))
         })
     }
 }
