@@ -2,21 +2,25 @@
 //!
 //! ```text
 //! crates/cuda/kernels/**.cu  →  one translation unit a module  →  crates/cuda/images/NAME_BITS.fatbin
-//!                                                                                  NAME_BITS.ptx
+//!                                                                                  NAME_BITS.ptx.gz
 //! ```
 //!
 //! A module's kernels stand in files of their own; the unit, made here, includes them all, so that
 //! they share helpers and one image. It is compiled twice for each key width. The fatbin has machine
 //! code for each architecture that is named here, and PTX for those to come; being made by toolkit
 //! 13, it needs a driver that serves CUDA 13. The other is PTX that any driver since R525 compiles
-//! by itself.
+//! by itself, compressed, for it is long.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::nvrtc::Nvrtc;
@@ -37,9 +41,9 @@ const WHEELS: &[&str] = &[
     "nvidia-cuda-nvrtc-cu12==12.0.140",
 ];
 
-/// Machine code for Turing, Ampere (A100, then the others), Ada, Hopper and Blackwell (data centre,
+/// Machine code for Turing, Ampere (A100, then the others, which Ada runs, too), Hopper and Blackwell (data centre,
 /// then the others).
-const ARCHITECTURES: &[u32] = &[75, 80, 86, 89, 90, 100, 120];
+const ARCHITECTURES: &[u32] = &[75, 80, 86, 90, 100, 120];
 
 /// The one whose machine code `--check` rebuilds.
 const CHECKED: u32 = 90;
@@ -74,7 +78,18 @@ const MODULES: &[Module] = &[
     Module {
         name: "check",
         sources: &["check.cu"],
+        key_bits: &[8, 16, 32, 64, 128],
+    },
+    // The bits of a position.
+    Module {
+        name: "gather",
+        sources: &["gather.cu"],
         key_bits: &[32, 64],
+    },
+    Module {
+        name: "onesweep",
+        sources: &["onesweep"],
+        key_bits: &[8, 16, 32, 64, 128],
     },
 ];
 
@@ -174,10 +189,13 @@ impl Compiler {
             format!("--gpu-architecture=compute_{PTX}"),
             format!("--define-macro=SWEEPSORT_KEY_BITS={bits}"),
             format!("--include-path={}", kernels().display()),
+            "--device-int128".to_owned(),
+            // What is worked out at compile time needs no mark then.
+            "--device-as-default-execution-space".to_owned(),
         ];
         Nvrtc::open(&self.nvrtc)?
             .ptx(module.name, &module.unit()?, &options)
-            .with_context(|| module.image(bits, "ptx"))
+            .with_context(|| module.image(bits, "ptx.gz"))
     }
 }
 
@@ -211,6 +229,13 @@ impl Module {
     }
 }
 
+/// Compressed by gzip, without a date.
+fn compressed(text: &str) -> Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes())?;
+    Ok(encoder.finish()?)
+}
+
 /// Every module with every width of its.
 fn widths() -> impl Iterator<Item = (&'static Module, u32)> {
     MODULES
@@ -242,7 +267,7 @@ fn build(compiler: &Compiler) -> Result<()> {
     }
     for (module, bits) in widths() {
         let ptx = compiler.ptx(module, bits)?;
-        all.push((module.image(bits, "ptx"), ptx.into_bytes()));
+        all.push((module.image(bits, "ptx.gz"), compressed(&ptx)?));
     }
     for (name, bytes) in &all {
         println!("{name:<20} {:>9} bytes", bytes.len());
@@ -320,10 +345,14 @@ fn check(compiler: &Compiler) -> Result<()> {
         }
     }
     for (module, bits) in widths() {
-        let name = module.image(bits, "ptx");
+        let name = module.image(bits, "ptx.gz");
         let image = folder().join("images").join(&name);
-        let image = fs::read_to_string(&image).with_context(|| image.display().to_string())?;
-        if image != compiler.ptx(module, bits)? {
+        let image = fs::read(&image).with_context(|| image.display().to_string())?;
+        let mut ptx = String::new();
+        GzDecoder::new(&image[..])
+            .read_to_string(&mut ptx)
+            .with_context(|| name.clone())?;
+        if ptx != compiler.ptx(module, bits)? {
             bail!("{name} is not what its sources compile to; run `cargo xtask kernels`");
         }
     }
@@ -455,7 +484,7 @@ mod tests {
         for module in MODULES {
             known.extend(module.files().unwrap());
         }
-        for folder in ["", "classic"] {
+        for folder in ["", "classic", "onesweep"] {
             for file in cu_files(&kernels().join(folder)).unwrap() {
                 let file = Path::new(folder).join(file).display().to_string();
                 assert!(known.contains(&file), "{file} is in no module");

@@ -66,6 +66,8 @@ fn records_are_as_documented() -> Outcome {
         "gpu",
         "driver",
         "gpu_copy_bytes_per_s",
+        "link_up_bytes_per_s",
+        "link_down_bytes_per_s",
         "gpu_peers",
         "os",
         "commit",
@@ -147,6 +149,8 @@ fn contenders_are_chosen_by_name() -> Outcome {
         ("sweepsort-cpu", "none"),
         ("sweepsort-cpu-fresh", "index"),
         ("sweepsort-cpu-unstable", "u32"),
+        ("sweepsort-cpu", "f64"),
+        ("sweepsort-cpu", "i128"),
     ] {
         let record = record(&["--contenders", name, "--value-type", payload, "-n", "1000"])?;
         assert_eq!(texts(rows(&record), "contender"), BTreeSet::from([name]));
@@ -224,6 +228,102 @@ fn charts_come_from_records() -> Outcome {
     Ok(())
 }
 
+/// A record of what a GPU sorted in a place: these tasks, distributions and sizes, by ours and CUB.
+fn on_a_gpu(place: &str, tasks: &[(&str, Option<&str>)], inputs: &[(&str, u64)]) -> Value {
+    let mut rows = Vec::new();
+    for (&(key, value), &(distribution, n)) in tasks
+        .iter()
+        .flat_map(|task| inputs.iter().map(move |input| (task, input)))
+    {
+        for (contender, engine, seconds) in
+            [("sweepsort-cuda", Some("cuda"), 1e-2), ("cub", None, 2e-2)]
+        {
+            rows.push(serde_json::json!({
+                "contender": contender, "engine": engine,
+                "algorithm": engine.map(|_| "onesweep"), "type": key, "value_type": value,
+                "n": n, "distribution": distribution, "threads": 1, "residence": place,
+                "median_s": seconds, "min_s": seconds, "max_s": seconds,
+                "keys_per_s": n as f64 / seconds, "floor_fraction": 0.5, "verified": true,
+            }));
+        }
+    }
+    serde_json::json!({
+        "machine": {
+            "cpu": "a", "gpu": "b", "driver": "1", "link_up_bytes_per_s": 5.4e10,
+            "link_down_bytes_per_s": 5.3e10, "os": "c", "commit": "d", "date": "2026-01-02T03:04:05Z",
+        },
+        "rows": rows,
+    })
+}
+
+/// Each kind of record has the panels that suit it, in a unit that suits its speeds.
+#[test]
+fn records_choose_their_charts() -> Outcome {
+    let keys = |types: &[&'static str]| types.iter().map(|&key| (key, None)).collect::<Vec<_>>();
+    let pairs = [
+        ("u32", Some("u32")),
+        ("u32", Some("u64")),
+        ("u64", Some("u32")),
+        ("u64", Some("u64")),
+    ];
+    let large = ("uniform", 1 << 28);
+    let few_and_many = [keys(&["u8", "u16", "f32", "i128"]), pairs.to_vec()].concat();
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (json, chart) = (path("a.json"), path("a.svg"));
+    for (what, record, in_table, in_chart) in [
+        (
+            "over size",
+            on_a_gpu("device", &keys(&["u32"]), &[("uniform", 1 << 20), large]),
+            ", in device memory",
+            &["u32 in device memory, uniform", "Gkeys/s"][..],
+        ),
+        (
+            "over type",
+            on_a_gpu("device", &few_and_many, &[large]),
+            "link 54 GB/s up, 53 down",
+            &[
+                "keys in device memory by type, 268,435,456 keys, uniform",
+                "pairs in device memory by type, 268,435,456 keys, uniform",
+                "(u64, u32)",
+                "i128",
+            ],
+        ),
+        (
+            "over distribution",
+            on_a_gpu(
+                "device",
+                &keys(&["u32", "u64", "i32", "i64"]),
+                &[large, ("equal", 1 << 28)],
+            ),
+            "equal",
+            &["i64 in device memory, 268,435,456 keys", "equal"],
+        ),
+        (
+            "by contender",
+            on_a_gpu("pinned", &keys(&["u32", "u64"]), &[("uniform", 1000)]),
+            ", in page-locked memory",
+            &["u64 in page-locked memory, 1,000 keys, uniform", "Mkeys/s"],
+        ),
+    ] {
+        std::fs::write(&json, record.to_string())?;
+        let output = bench(&["--from", &json, "--chart", &chart, "--force"])?;
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{what}: {}",
+            text(&output.stderr)
+        );
+        let (table, chart) = (text(&output.stdout), std::fs::read_to_string(&chart)?);
+        assert!(table.contains(in_table), "{what}: {table}");
+        well_formed(&chart);
+        for part in in_chart {
+            assert!(chart.contains(part), "{what}: no '{part}'");
+        }
+    }
+    Ok(())
+}
+
 /// The records of this repository can be shown and drawn, those of keys in device memory too.
 #[test]
 fn kept_records_can_be_drawn() -> Outcome {
@@ -285,6 +385,16 @@ fn nonsense_is_refused() -> Outcome {
         (&["--engine", "cuda"], "cuda"),
         (&["--residence", "device"], "cuda"),
         (&["--residence", "disk"], "disk"),
+        (&["--residence", "pinned"], "cuda"),
+        (
+            &["--residence", "pinned", "--engine", "cpu"],
+            "page-locked memory; use --engine cuda",
+        ),
+        (
+            &["--residence", "pinned", "--variant", "graph"],
+            "--residence device",
+        ),
+        (&["--value-type", "i16"], "--residence device"),
         (&["--variant", "one-stream"], "--residence device"),
         (&["--contenders", "cub"], "--residence device"),
         (&["--algorithm", "bogosort"], "bogosort"),

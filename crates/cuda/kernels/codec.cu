@@ -1,10 +1,9 @@
-// From raw words to sort codes and back, positions, and what is fetched by them.
+// From raw words to sort codes and back, and positions.
 //
 //     encode   x, with ties: one word for all NaNs, one for both zeros;
 //              ((x ^ (all bits of x's sign & float_mask)) ^ xor) - rotate
 //     decode   the way back; only where there are no ties
 //     iota     0, 1, 2, ...
-//     gather   out[i] = items[index[i]]
 //
 // The codec's numbers are those of crates/core/src/codec.rs. They are arguments, so one module
 // serves all kinds of keys of a width.
@@ -61,40 +60,4 @@ extern "C" __global__ void __launch_bounds__(1024) iota(u32* out, u32 n) {
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) position[j] = lane_index(j);
     store(position, n, out);
-}
-
-// An item is `words` words.
-template <class Word>
-__device__ inline void gather_words(
-    const u8* items, const u32* __restrict__ index, u8* out, u32 n, u32 words) {
-    const Word* from = reinterpret_cast<const Word*>(items);
-    Word* to = reinterpret_cast<Word*>(out);
-    u32 place[LANES];
-    load(index, n, place);
-    for (u32 word = 0; word < words; word++) {
-        Word value[LANES];
-#pragma unroll
-        for (u32 j = 0; j < LANES; j++)
-            if (lane_index(j) < n) value[j] = from[u64(place[j]) * words + word];
-#pragma unroll
-        for (u32 j = 0; j < LANES; j++)
-            if (lane_index(j) < n) to[u64(lane_index(j)) * words + word] = value[j];
-    }
-}
-
-// Items of `bytes` bytes, 1 to 16, moved by the largest words that divide them and their addresses.
-// out must not be items. Grid: ceil(n / (LANES * blockDim.x)). Shared: none.
-extern "C" __global__ void __launch_bounds__(1024) gather(
-    const u8* items, const u32* index, u8* out, u32 n, u32 bytes) {
-    u64 together = u64(items) | u64(out) | bytes;
-    if (together % 16 == 0)
-        gather_words<uint4>(items, index, out, n, bytes / 16);
-    else if (together % 8 == 0)
-        gather_words<u64>(items, index, out, n, bytes / 8);
-    else if (together % 4 == 0)
-        gather_words<u32>(items, index, out, n, bytes / 4);
-    else if (together % 2 == 0)
-        gather_words<u16>(items, index, out, n, bytes / 2);
-    else
-        gather_words<u8>(items, index, out, n, bytes);
 }

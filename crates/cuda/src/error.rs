@@ -65,6 +65,14 @@ pub enum Error {
         /// How many bytes the device had free.
         free: usize,
     },
+    /// Page-locked host memory that could not be had.
+    #[error(
+        "{bytes} bytes of page-locked host memory could not be allocated; ask for less, or use ordinary memory"
+    )]
+    HostMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
     /// A kernel that the image does not have.
     #[error("the image {image} has no kernel {kernel}")]
     NoKernel {
@@ -78,6 +86,12 @@ pub enum Error {
     Launch {
         /// The kernel's name.
         kernel: String,
+        /// What does not fit.
+        why: String,
+    },
+    /// A plan that is not for what it was asked to sort, or of what no kernel can sort.
+    #[error("the plan does not fit: {why}")]
+    Plan {
         /// What does not fit.
         why: String,
     },

@@ -6,6 +6,9 @@
 //! it. `cargo xtask kernels` makes them.
 
 use std::fmt;
+use std::io::{self, Read};
+
+use flate2::read::GzDecoder;
 
 use crate::driver::CudaVersion;
 
@@ -17,7 +20,7 @@ const FATBIN_NEEDS: CudaVersion = CudaVersion(13000);
 struct Aligned<Bytes: ?Sized>(Bytes);
 
 macro_rules! embedded {
-    ($name:literal) => {{
+    ($name:expr) => {{
         static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!("../images/", $name)));
         &IMAGE.0
     }};
@@ -31,6 +34,10 @@ pub enum Kind {
     Classic,
     /// Checks of what a sort has made, and random keys.
     Check,
+    /// What is fetched by positions; the width is that of a position.
+    Gather,
+    /// The engine's own sort.
+    Onesweep,
 }
 
 /// Which image: a family of kernels and a key width.
@@ -40,27 +47,46 @@ pub struct Image {
     key_bits: u32,
 }
 
-impl Image {
-    /// Every image that there is.
-    pub const ALL: [Image; 4] = [
-        Image {
-            kind: Kind::Classic,
-            key_bits: 32,
-        },
-        Image {
-            kind: Kind::Classic,
-            key_bits: 64,
-        },
-        Image {
-            kind: Kind::Check,
-            key_bits: 32,
-        },
-        Image {
-            kind: Kind::Check,
-            key_bits: 64,
-        },
-    ];
+/// An image's two forms: a fatbin, and PTX compressed by gzip.
+struct Forms {
+    fatbin: &'static [u8],
+    ptx: &'static [u8],
+}
 
+/// Every image, from the names of their files.
+macro_rules! images {
+    ($($Kind:ident $name:literal $bits:literal,)*) => {
+        impl Image {
+            /// Every image that there is.
+            pub const ALL: [Image; [$($bits),*].len()] =
+                [$(Image { kind: Kind::$Kind, key_bits: $bits }),*];
+        }
+
+        /// Their forms, in the same order.
+        static FORMS: [Forms; Image::ALL.len()] = [$(Forms {
+            fatbin: embedded!(concat!($name, "_", $bits, ".fatbin")),
+            ptx: embedded!(concat!($name, "_", $bits, ".ptx.gz")),
+        }),*];
+    };
+}
+images! {
+    Classic "classic" 32,
+    Classic "classic" 64,
+    Check "check" 8,
+    Check "check" 16,
+    Check "check" 32,
+    Check "check" 64,
+    Check "check" 128,
+    Gather "gather" 32,
+    Gather "gather" 64,
+    Onesweep "onesweep" 8,
+    Onesweep "onesweep" 16,
+    Onesweep "onesweep" 32,
+    Onesweep "onesweep" 64,
+    Onesweep "onesweep" 128,
+}
+
+impl Image {
     /// The image of a family for keys of so many bits, if there is one.
     pub fn of(kind: Kind, key_bits: u32) -> Option<Self> {
         let image = Image { kind, key_bits };
@@ -87,21 +113,17 @@ impl Image {
     }
 
     pub(crate) fn fatbin(self) -> Code {
-        Code::Fatbin(match (self.kind, self.key_bits) {
-            (Kind::Classic, 32) => embedded!("classic_32.fatbin"),
-            (Kind::Classic, _) => embedded!("classic_64.fatbin"),
-            (Kind::Check, 32) => embedded!("check_32.fatbin"),
-            (Kind::Check, _) => embedded!("check_64.fatbin"),
-        })
+        Code::Fatbin(self.forms().fatbin)
     }
 
     pub(crate) fn ptx(self) -> Code {
-        Code::Ptx(match (self.kind, self.key_bits) {
-            (Kind::Classic, 32) => include_str!("../images/classic_32.ptx"),
-            (Kind::Classic, _) => include_str!("../images/classic_64.ptx"),
-            (Kind::Check, 32) => include_str!("../images/check_32.ptx"),
-            (Kind::Check, _) => include_str!("../images/check_64.ptx"),
-        })
+        Code::Ptx(self.forms().ptx)
+    }
+
+    fn forms(self) -> &'static Forms {
+        let at = Self::ALL.iter().position(|image| *image == self);
+        // Images are made by `of` and from `ALL` alone.
+        &FORMS[at.unwrap_or_default()]
     }
 }
 
@@ -110,8 +132,15 @@ impl Image {
 pub(crate) enum Code {
     /// Machine code for many architectures.
     Fatbin(&'static [u8]),
-    /// What the driver compiles.
-    Ptx(&'static str),
+    /// What the driver compiles, compressed by gzip.
+    Ptx(&'static [u8]),
+}
+
+/// The text of compressed PTX.
+pub(crate) fn ptx_text(compressed: &[u8]) -> io::Result<String> {
+    let mut text = String::new();
+    GzDecoder::new(compressed).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 impl fmt::Display for Image {
@@ -119,6 +148,8 @@ impl fmt::Display for Image {
         let kind = match self.kind {
             Kind::Classic => "classic",
             Kind::Check => "check",
+            Kind::Gather => "gather",
+            Kind::Onesweep => "onesweep",
         };
         write!(f, "{kind}_{}", self.key_bits)
     }
@@ -140,9 +171,9 @@ mod tests {
         }
     }
 
-    fn ptx(image: Image) -> &'static str {
+    fn ptx(image: Image) -> &'static [u8] {
         match image.for_driver(CudaVersion(12090)) {
-            Code::Ptx(text) => text,
+            Code::Ptx(compressed) => compressed,
             Code::Fatbin(_) => panic!("{image} is a fatbin for a driver that cannot load it"),
         }
     }
@@ -151,16 +182,19 @@ mod tests {
     fn every_driver_has_its_images_and_together_they_are_small() {
         let mut bytes = 0;
         for image in Image::ALL {
-            let (fatbin, ptx) = (fatbin(image), ptx(image));
+            let (fatbin, compressed) = (fatbin(image), ptx(image));
+            let ptx = ptx_text(compressed).unwrap();
             assert!(fatbin.starts_with(&[0x50, 0xED, 0x55, 0xBA]), "{image}");
             assert_eq!(fatbin.as_ptr() as usize % 16, 0, "{image}");
             assert!(ptx.contains(".version 8.0\n.target sm_75\n"), "{image}");
             let kernel = match image.kind() {
                 Kind::Classic => "encode",
                 Kind::Check => "check_disorder",
+                Kind::Gather => "gather",
+                Kind::Onesweep => "histograms",
             };
             assert!(ptx.contains(&format!(".entry {kernel}(")), "{image}");
-            bytes += fatbin.len() + ptx.len();
+            bytes += fatbin.len() + compressed.len();
             assert_eq!(Image::of(image.kind(), image.key_bits()), Some(image));
         }
         assert!(bytes < 8 << 20, "{bytes} bytes");
@@ -180,7 +214,7 @@ mod tests {
         let images = manifest["images"].as_object().unwrap();
         assert_eq!(images.len(), 2 * Image::ALL.len());
         for image in Image::ALL {
-            for (kind, bytes) in [("fatbin", fatbin(image)), ("ptx", ptx(image).as_bytes())] {
+            for (kind, bytes) in [("fatbin", fatbin(image)), ("ptx.gz", ptx(image))] {
                 let entry = &images[&format!("{image}.{kind}")];
                 assert_eq!(entry["bytes"], bytes.len(), "{image}");
                 assert_eq!(entry["sha256"], hash::bytes_hash(bytes), "{image}");

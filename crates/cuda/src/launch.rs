@@ -11,11 +11,12 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytemuck::{NoUninit, Pod};
+use bytemuck::Pod;
 use cudarc::driver::sys::{
     self, CUfunction, CUfunction_attribute as Attribute, CUlaunchAttribute, CUlaunchAttributeID,
     CUlaunchAttributeValue, CUmodule,
@@ -25,7 +26,7 @@ use cudarc::driver::{CudaContext, result};
 use crate::device::{Device, Facts};
 use crate::driver;
 use crate::error::{Error, Result, while_doing, words};
-use crate::image::{Code, Image};
+use crate::image::{Code, Image, ptx_text};
 use crate::memory::{Buffer, Pointer, Slice, SliceMut};
 use crate::stream::Stream;
 
@@ -35,6 +36,7 @@ pub struct Module {
     image: Image,
     loaded: Arc<Loaded>,
     kernels: Mutex<BTreeMap<String, Arc<Kernel>>>,
+    tables: Mutex<BTreeMap<String, Arc<[u32]>>>,
     facts: Facts,
     load_time: Duration,
 }
@@ -72,8 +74,14 @@ impl Module {
         let module = match code {
             // SAFETY: the driver finds the length in the fatbin.
             Code::Fatbin(bytes) => unsafe { result::module::load_data(bytes.as_ptr().cast()) },
-            Code::Ptx(text) => {
-                let text = CString::new(text).expect("PTX has no zero byte");
+            Code::Ptx(compressed) => {
+                let text = ptx_text(compressed)
+                    .ok()
+                    .and_then(|text| CString::new(text).ok());
+                let text = text.ok_or_else(|| Error::Driver {
+                    doing: "loading kernels",
+                    why: format!("the image {image} is damaged"),
+                })?;
                 // SAFETY: the text ends with a zero.
                 unsafe { result::module::load_data(text.as_ptr().cast()) }
             }
@@ -86,6 +94,7 @@ impl Module {
                 context: device.context().clone(),
             }),
             kernels: Mutex::default(),
+            tables: Mutex::default(),
             facts: device.facts().clone(),
             load_time: start.elapsed(),
         })
@@ -115,11 +124,41 @@ impl Module {
         Ok(kernel)
     }
 
-    fn find(&self, name: &str) -> Result<Kernel> {
-        let missing = || Error::NoKernel {
+    /// A table of words that the image has for the host, read once.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] or [`Error::Driver`].
+    pub(crate) fn table(&self, name: &str) -> Result<Arc<[u32]>> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables.get(name) {
+            return Ok(table.clone());
+        }
+        let failed = while_doing("reading a kernel's table");
+        let symbol = CString::new(name).map_err(|_| self.missing(name))?;
+        self.loaded.context.bind_to_thread().map_err(&failed)?;
+        // SAFETY: the module is loaded.
+        let found = unsafe { result::module::get_global(self.loaded.module, symbol) };
+        let (address, bytes) = found.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_NOT_FOUND => self.missing(name),
+            _ => failed(error),
+        })?;
+        let mut words = vec![0u32; bytes / size_of::<u32>()];
+        // SAFETY: the table has so many bytes, and nobody writes to it.
+        unsafe { result::memcpy_dtoh_sync(&mut words, address) }.map_err(&failed)?;
+        let table: Arc<[u32]> = words.into();
+        tables.insert(name.to_owned(), table.clone());
+        Ok(table)
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        Error::NoKernel {
             image: self.image.to_string(),
             kernel: name.to_owned(),
-        };
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<Kernel> {
+        let missing = || self.missing(name);
         let failed = while_doing("asking for a kernel");
         let symbol = CString::new(name).map_err(|_| missing())?;
         self.loaded.context.bind_to_thread().map_err(&failed)?;
@@ -412,29 +451,31 @@ impl Grid {
     }
 }
 
-/// How large an argument can be, in bytes.
-const ARGUMENT_BYTES: usize = 32;
+/// How large an argument can be, in bytes: a sort's whole task, with the codec of 128-bit keys.
+const ARGUMENT_BYTES: usize = 256;
 
 /// A kernel's argument: a number, or the address of a buffer that stays borrowed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct Argument<'a> {
-    bytes: [u8; ARGUMENT_BYTES],
+    bytes: [MaybeUninit<u8>; ARGUMENT_BYTES],
     size: u32,
     borrow: PhantomData<&'a ()>,
 }
 
 impl Argument<'_> {
-    /// A small structure, laid out as the kernel's; up to 32 bytes.
-    pub fn plain<T: NoUninit>(value: &T) -> Self {
+    /// A structure, laid out as the kernel's; up to 256 bytes. What it points to is not borrowed.
+    pub fn plain<T: Copy>(value: &T) -> Self {
         const {
             assert!(
                 size_of::<T>() <= ARGUMENT_BYTES,
-                "an argument of over 32 bytes"
+                "an argument of over 256 bytes"
             )
         };
-        let mut bytes = [0; ARGUMENT_BYTES];
-        bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(value));
+        let mut bytes = [MaybeUninit::uninit(); ARGUMENT_BYTES];
+        let from = std::ptr::from_ref(value).cast::<MaybeUninit<u8>>();
+        // SAFETY: the value has so many bytes, padding among them, and the array has room for them.
+        unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), size_of::<T>()) };
         Argument {
             bytes,
             size: size_of::<T>() as u32,
@@ -632,12 +673,17 @@ mod tests {
         ];
         let sizes: Vec<u32> = packed.iter().map(|argument| argument.size).collect();
         assert_eq!(sizes, [8, 8, 4, 8, 2, 8, 16]);
-        let address = 0x1122_3344_5566u64;
-        assert_eq!(packed[0].bytes[..8], address.to_ne_bytes());
-        assert_eq!(packed[1].bytes, [0; ARGUMENT_BYTES]);
-        assert_eq!(packed[2].bytes[..4], 5u32.to_ne_bytes());
-        assert_eq!(packed[4].bytes[..2], (-1i16).to_ne_bytes());
-        assert_eq!(packed[6].bytes[..16], (1u128 << 100).to_ne_bytes());
+        let bytes = |i: usize| -> Vec<u8> {
+            let argument: &Argument<'_> = &packed[i];
+            let bytes = argument.bytes[..argument.size as usize].iter();
+            // SAFETY: these numbers have no padding.
+            bytes.map(|byte| unsafe { byte.assume_init() }).collect()
+        };
+        assert_eq!(bytes(0), 0x1122_3344_5566u64.to_ne_bytes());
+        assert_eq!(bytes(1), [0; 8]);
+        assert_eq!(bytes(2), 5u32.to_ne_bytes());
+        assert_eq!(bytes(4), (-1i16).to_ne_bytes());
+        assert_eq!(bytes(6), (1u128 << 100).to_ne_bytes());
         assert_eq!(packed[0].bytes.as_ptr() as usize % 16, 0);
         let none: [Argument<'_>; 0] = args![];
         assert!(none.is_empty() && Argument::plain(&[1u32; 8]).size == 32);

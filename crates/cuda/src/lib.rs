@@ -11,9 +11,13 @@
 //! | `stream` | streams, events, a clock made of them, a fork into two more streams and the join |
 //! | `pool` | device memory that outlives the buffers in it |
 //! | `memory` | buffers on the device, slices of them, pointers into them |
+//! | `pinned` | page-locked host memory |
+//! | `staging` | copies between host memory of any kind and the device, at the link's speed |
 //! | `canary` | guards around every buffer, for tests |
 //! | `image` | the compiled kernels |
 //! | `launch` | modules, kernels, their arguments and launches |
+//! | `plan` | the engine's own sort of what lies on the device: plan, workspace, enqueue |
+//! | `onesweep` | its kernels: which ones, their grids, what they are told |
 //! | `classic` | the teaching texts' algorithms, stage by stage |
 //! | `check` | whether what lies on the device is in order, the same multiset, stable |
 //! | `engine` | keys in host memory to the device, sorted there, and back |
@@ -31,12 +35,16 @@ mod hash;
 mod image;
 mod launch;
 mod memory;
+mod onesweep;
+mod pinned;
+mod plan;
 mod pool;
+mod staging;
 mod stream;
 
 pub use cudarc;
 // What a sort on a device is told.
-pub use sweepsort_core::{Codec, Spec, Words};
+pub use sweepsort_core::{Codec, Shape, Spec, Width, Words};
 
 pub use check::Checks;
 pub use device::{Device, Facts, Memory};
@@ -46,6 +54,9 @@ pub use error::{Error, Result};
 pub use image::{Image, Kind};
 pub use launch::{Argument, Extent, Grid, Kernel, Module};
 pub use memory::{Buffer, Layout, Pointer, Slice, SliceMut, Span};
+pub use pinned::Pinned;
+pub use plan::{Plan, Raw};
+pub use staging::{Staging, Tuning};
 pub use stream::{Clock, Event, Fork, Sides, Stream};
 
 /// The SHA-256 of the kernels' sources and images that this crate was built from.

@@ -361,6 +361,15 @@ impl Layout {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// All arrays so far, as bytes.
+    pub(crate) fn all(&self) -> Span<u8> {
+        Span {
+            offset: 0,
+            len: self.bytes,
+            of: PhantomData,
+        }
+    }
 }
 
 /// An array of a [`Layout`].
@@ -378,6 +387,15 @@ impl<T> Clone for Span<T> {
 }
 
 impl<T> Copy for Span<T> {}
+
+impl Span<u8> {
+    /// An array without elements, at the workspace's start.
+    pub(crate) const EMPTY: Span<u8> = Span {
+        offset: 0,
+        len: 0,
+        of: PhantomData,
+    };
+}
 
 impl<T: Pod> Span<T> {
     /// How many elements it has.

@@ -66,9 +66,12 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
     let stream = device.stream().unwrap();
     let capability = device.facts().capability.0 * 10 + device.facts().capability.1;
     for image in Image::ALL {
-        let (n, name) = match image.kind() {
-            Kind::Classic => (Argument::from(5000u32), "iota"),
-            Kind::Check => (Argument::from(5000u64), "check_positions"),
+        // What fills an array with positions, or whatever there is.
+        let (name, n) = match image.kind() {
+            Kind::Classic => ("iota", Some(Argument::from(5000u32))),
+            Kind::Check => ("check_positions", Some(Argument::from(5000u64))),
+            Kind::Gather => ("gather", None),
+            Kind::Onesweep => ("pass_8_wide", None),
         };
         for code in [image.fatbin(), image.ptx()] {
             let module = Module::load_code(&device, image, code).unwrap();
@@ -84,6 +87,9 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
                 kernel
             );
             assert_eq!(kernel.binary_version(), capability);
+            let Some(n) = n else {
+                continue;
+            };
             let mut out = stream.alloc::<u32>(5000).unwrap();
             // SAFETY: it fills `n` numbers, and so many there are.
             unsafe { stream.launch(&kernel, Grid::new(20, 256), [(&mut out).into(), n]) }.unwrap();

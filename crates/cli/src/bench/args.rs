@@ -27,7 +27,8 @@ pub struct Args {
     )]
     pub types: Vec<Type>,
 
-    /// What travels with the keys: none, u32, u64, u128, or index (argsort) [default: none]
+    /// What travels with the keys: none, index (argsort), or values of a type such as u32; those of
+    /// 1 and 2 bytes with --residence device alone [default: none]
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     pub value_type: Vec<Payload>,
 
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(short = 'd', long = "distribution", value_name = "DISTRIBUTIONS", value_delimiter = ',', value_parser = distributions)]
     pub distributions: Vec<Distributions>,
 
-    /// Engines: auto, cpu, cuda, wgpu
+    /// Engines: auto, cpu, cuda, wgpu. With --preset, auto is cpu
     #[arg(
         long,
         value_name = "ENGINES",
@@ -65,12 +66,14 @@ pub struct Args {
     #[arg(long, value_name = "B", value_delimiter = ',')]
     pub block: Vec<usize>,
 
-    /// What an algorithm does otherwise than its text has it, for --residence device: all-passes
-    /// (split), one-stream (block-histogram), plain-scatter (coalesced), or text
+    /// What is done otherwise, for --residence device: in-place, graph (a replay of a captured sort;
+    /// both onesweep), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced),
+    /// or text for nothing
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub variant: Vec<String>,
 
-    /// Where the keys lie before and after a sort: host or device (a GPU's memory; device time)
+    /// Where the keys lie before and after a sort: host, pinned (the host's memory, page-locked, for
+    /// a GPU) or device (a GPU's memory; device time)
     #[arg(
         long,
         value_name = "PLACES",
@@ -134,11 +137,20 @@ pub enum Payload {
     None,
     /// An index: argsort.
     Index,
-    /// Values of this type: `u32`, `u64` or `u128`.
+    /// Values of this type.
     Value(Type),
 }
 
 impl Payload {
+    /// Bytes for each key.
+    pub fn bytes(self) -> usize {
+        match self {
+            Payload::None => 0,
+            Payload::Index => size_of::<u32>(),
+            Payload::Value(ty) => ty.bytes(),
+        }
+    }
+
     /// The name in a record's `value_type`.
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -156,8 +168,10 @@ impl FromStr for Payload {
         match name {
             "none" => Ok(Payload::None),
             "index" => Ok(Payload::Index),
-            "u32" | "u64" | "u128" => name.parse().map(Payload::Value),
-            _ => Err("use none, u32, u64, u128 or index".into()),
+            _ => name.parse().map(Payload::Value).map_err(|_| {
+                let names: Vec<_> = Type::ALL.iter().map(|ty| ty.name()).collect();
+                format!("use none, index or one of {}", names.join(", "))
+            }),
         }
     }
 }
@@ -167,6 +181,8 @@ impl FromStr for Payload {
 pub enum Residence {
     /// In the machine's memory.
     Host,
+    /// In the machine's memory, page-locked, so that a GPU reaches it by itself.
+    Pinned,
     /// In a GPU's memory.
     Device,
 }
@@ -176,6 +192,7 @@ impl Residence {
     pub fn name(self) -> &'static str {
         match self {
             Residence::Host => "host",
+            Residence::Pinned => "pinned",
             Residence::Device => "device",
         }
     }
@@ -293,6 +310,18 @@ impl Args {
 }
 
 impl Args {
+    /// The engines. A preset's are those that its contenders name: not what `auto` would choose.
+    pub fn engines(&self) -> Vec<Choice> {
+        let preset = self.preset.is_some();
+        let engines = self.engine.iter();
+        engines
+            .map(|&engine| match engine {
+                Choice::Auto if preset => Choice::Cpu,
+                engine => engine,
+            })
+            .collect()
+    }
+
     /// Every combination of algorithm, digit, block and variant.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();

@@ -4,7 +4,8 @@
 //! rows of one task and distribution, several sizes   → lines over size (logarithmic)
 //! rows of one task and size, several blocks          → lines over the size of a block (logarithmic)
 //! rows of one task and size, several distributions   → bars over distribution (logarithmic)
-//! rows that are in neither                           → bars, a contender each
+//! rows of one size and distribution, many types      → bars over type (logarithmic)
+//! rows that are in none of these                     → bars, a contender each
 //! ```
 //! Ours is drawn strong, peers muted. A panel shows the seven fastest peers, ours apart, and says
 //! so where there are more. Text is left to the viewer's sans-serif font.
@@ -17,7 +18,6 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::args::Residence;
 use super::record::{Record, Row};
 use super::table::grouped;
 
@@ -32,6 +32,9 @@ const PANEL_HEIGHT: u32 = 380;
 
 /// No more peers than this share a panel.
 const PEERS_SHOWN: usize = 7;
+
+/// So many types at least share a panel; fewer have one each.
+const MANY_TYPES: usize = 4;
 
 const INK: RGBColor = RGBColor(0x22, 0x28, 0x31);
 const PALE_INK: RGBColor = RGBColor(0x6b, 0x72, 0x80);
@@ -76,6 +79,7 @@ enum Kind {
     Sizes,
     Blocks,
     Distributions,
+    Types,
     Contenders,
 }
 
@@ -140,6 +144,7 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
             kind,
         });
     }
+    panels.extend(by_type(&rows.clone().collect::<Vec<_>>(), &mut drawn));
     let mut at_size: Vec<((String, usize), Vec<&Row>)> = Vec::new();
     for row in rows.clone() {
         let key = (what(row), row.n);
@@ -172,14 +177,60 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
     panels
 }
 
+/// Panels of many types, of rows that are not in another: keys alone, pairs, and argsort apart.
+fn by_type<'a>(rows: &[&'a Row], drawn: &mut Vec<&'a Row>) -> Vec<Panel<'a>> {
+    let is_drawn = |row: &Row, drawn: &[&Row]| drawn.iter().any(|other| std::ptr::eq(*other, row));
+    let distributions = |row: &Row| {
+        let same = |other: &&&Row| what(other) == what(row) && other.n == row.n;
+        let same: Vec<&Row> = rows.iter().filter(same).copied().collect();
+        count(&same, |row| row.distribution.clone())
+    };
+    type What<'a> = (String, usize, &'a str);
+    let mut groups: Vec<(What<'_>, Vec<&Row>)> = Vec::new();
+    for &row in rows {
+        if is_drawn(row, drawn) || distributions(row) > 1 {
+            continue;
+        }
+        let kind = match row.value_type.as_deref() {
+            None => "keys",
+            Some("index") => "argsort",
+            Some(_) => "pairs",
+        };
+        let key = (
+            about(row, kind.to_owned()),
+            row.n,
+            row.distribution.as_str(),
+        );
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    groups.retain(|(_, group)| count(group, |row| row.task()) >= MANY_TYPES);
+    let panels = groups.into_iter().map(|((kind, n, distribution), group)| {
+        drawn.extend(&group);
+        Panel {
+            title: format!("{kind} by type, {} keys, {distribution}", grouped(n)),
+            rows: group,
+            kind: Kind::Types,
+        }
+    });
+    panels.collect()
+}
+
 /// What a row is about: a task, perhaps a stage of it, and where the keys lie unless on the host.
 fn what(row: &Row) -> String {
-    let mut what = row.task();
+    about(row, row.task())
+}
+
+/// The same with these words for the task.
+fn about(row: &Row, task: String) -> String {
+    let mut what = task;
     if let Some(stage) = &row.stage {
         what += &format!(", {stage}");
     }
-    if row.residence == Residence::Device.name() {
-        what += " in device memory";
+    if let Some(place) = row.place() {
+        what += &format!(" {place}");
     }
     what
 }
@@ -189,6 +240,29 @@ fn count<T: Ord>(rows: &[&Row], of: impl Fn(&Row) -> T) -> usize {
         .map(|row| of(row))
         .collect::<BTreeSet<_>>()
         .len()
+}
+
+/// What a panel counts throughput in.
+#[derive(Clone, Copy)]
+struct Unit {
+    name: &'static str,
+    keys_per_s: f64,
+}
+
+impl Unit {
+    /// The one that makes whole numbers of two digits or more of this throughput, if one does.
+    fn of(highest: f64) -> Unit {
+        let (name, keys_per_s) = match highest {
+            1e10.. => ("Gkeys/s", 1e9),
+            _ => ("Mkeys/s", 1e6),
+        };
+        Unit { name, keys_per_s }
+    }
+
+    /// A throughput in it.
+    fn of_speed(self, keys_per_s: f64) -> f64 {
+        keys_per_s / self.keys_per_s
+    }
 }
 
 impl<'a> Panel<'a> {
@@ -267,34 +341,34 @@ impl<'a> Panel<'a> {
         let (mut series, left_out) = self.series();
         text(area, self.title.clone(), (16, 8), 19, INK, HPos::Left)?;
         let (_, below) = area.split_vertically(36);
+        let highest = series.iter().flat_map(|series| &series.rows);
+        let highest = highest.filter_map(|row| row.keys_per_s).fold(0.0, f64::max);
+        let unit = Unit::of(highest);
         text(
             &below,
-            "Mkeys/s".to_owned(),
+            unit.name.to_owned(),
             (66, 2),
             12,
             PALE_INK,
             HPos::Right,
         )?;
         let (plot, legend) = below.split_horizontally(WIDTH as i32 - LEGEND_WIDTH);
-        let highest = series.iter().flat_map(|series| &series.rows);
-        let highest = highest.filter_map(|row| row.keys_per_s).fold(0.0, f64::max);
-        let height = 0.0..highest / 1e6 * 1.06;
+        let axis = (unit, 0.0..unit.of_speed(highest) * 1.06);
         match self.kind {
-            Kind::Sizes => self.lines(&plot, &series, height, "keys", |row| row.n as f64)?,
+            Kind::Sizes => self.lines(&plot, &series, axis, "keys", |row| row.n as f64)?,
             Kind::Blocks => {
                 let block = |row: &Row| row.block.map_or(1.0, |block| block as f64);
-                self.lines(&plot, &series, height, "size of a block", block)?;
+                self.lines(&plot, &series, axis, "size of a block", block)?;
             }
             Kind::Distributions => {
-                let mut names: Vec<&str> = Vec::new();
-                for row in &self.rows {
-                    if !names.contains(&row.distribution.as_str()) {
-                        names.push(&row.distribution);
-                    }
-                }
-                let at = |row: &Row| names.iter().position(|name| *name == row.distribution);
-                bars(&plot, &series, &names, at)?;
+                self.groups(&plot, &series, unit, |row| row.distribution.clone())?;
             }
+            Kind::Types => self.groups(&plot, &series, unit, |row| {
+                match row.value_type.as_deref() {
+                    Some("index") => row.key_type.clone(),
+                    _ => row.task(),
+                }
+            })?,
             Kind::Contenders => {
                 // One bar each, named below it: no legend.
                 let labels: Vec<String> =
@@ -303,7 +377,7 @@ impl<'a> Panel<'a> {
                 for one in &mut series {
                     one.rows.truncate(1);
                 }
-                return bars_by_contender(&below, &series, &names, height);
+                return bars_by_contender(&below, &series, &names, axis);
             }
         }
         // The legend, in the order of the speeds.
@@ -332,12 +406,32 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
+    /// Groups of bars, by what `name` makes of a row.
+    fn groups(
+        &self,
+        plot: &Area,
+        series: &[Series],
+        unit: Unit,
+        name: impl Fn(&Row) -> String,
+    ) -> Result<()> {
+        let mut names: Vec<String> = Vec::new();
+        for row in &self.rows {
+            let name = name(row);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let at = |row: &Row| names.iter().position(|other| *other == name(row));
+        bars(plot, series, &names, unit, at)
+    }
+
     fn lines(
         &self,
         plot: &Area,
         series: &[Series],
-        height: Range<f64>,
-        unit: &str,
+        (unit, height): (Unit, Range<f64>),
+        below: &str,
         at: impl Fn(&Row) -> f64,
     ) -> Result<()> {
         let sizes = self.rows.iter().map(|row| at(row));
@@ -355,7 +449,7 @@ impl<'a> Panel<'a> {
             .bold_line_style(GRID)
             .axis_style(GRID)
             .label_style(("sans-serif", 13).into_font().color(&PALE_INK))
-            .x_desc(unit)
+            .x_desc(below)
             .x_labels(8)
             .x_label_formatter(&|n| short(*n))
             .y_label_formatter(&|speed| grouped(*speed as usize))
@@ -371,7 +465,7 @@ impl<'a> Panel<'a> {
             let mut points: Vec<(f64, f64)> = series
                 .rows
                 .iter()
-                .filter_map(|row| Some((at(row), row.keys_per_s? / 1e6)))
+                .filter_map(|row| Some((at(row), unit.of_speed(row.keys_per_s?))))
                 .collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (width, dot) = if series.strong { (3, 4) } else { (1, 2) };
@@ -394,10 +488,11 @@ fn bars(
     plot: &Area,
     series: &[Series],
     names: &[&str],
+    unit: Unit,
     at: impl Fn(&Row) -> Option<usize>,
 ) -> Result<()> {
     let speeds = series.iter().flat_map(|series| &series.rows);
-    let speeds = speeds.filter_map(|row| Some(row.keys_per_s? / 1e6));
+    let speeds = speeds.filter_map(|row| Some(unit.of_speed(row.keys_per_s?)));
     let (least, most) = speeds.fold((f64::MAX, 0.0f64), |(a, b), s| (a.min(s), b.max(s)));
     // From a round number below the slowest.
     let ticks = (-6..9).flat_map(|power| [1.0, 2.0, 5.0].map(|m: f64| m * 10f64.powi(power)));
@@ -427,7 +522,7 @@ fn bars(
     for (i, series) in series.iter().enumerate() {
         let bars = series.rows.iter().filter_map(|row| {
             let left = at(row)? as f64 + 0.08 + i as f64 * bar;
-            let top = (row.keys_per_s? / 1e6).log10();
+            let top = unit.of_speed(row.keys_per_s?).log10();
             let corners = [(left, floor), (left + bar * 0.94, top)];
             Some(Rectangle::new(corners, series.colour.filled()))
         });
@@ -441,13 +536,13 @@ fn bars_by_contender(
     plot: &Area,
     series: &[Series],
     names: &[&str],
-    height: Range<f64>,
+    (unit, height): (Unit, Range<f64>),
 ) -> Result<()> {
     let mut chart = axes(plot, names, height, true)?;
     for (i, series) in series.iter().enumerate() {
         let bars = series.rows.iter().filter_map(|row| {
             let left = i as f64 + 0.15;
-            let corners = [(left, 0.0), (left + 0.7, row.keys_per_s? / 1e6)];
+            let corners = [(left, 0.0), (left + 0.7, unit.of_speed(row.keys_per_s?))];
             Some(Rectangle::new(corners, series.colour.filled()))
         });
         chart.draw_series(bars).map_err(words)?;

@@ -62,8 +62,7 @@ pub struct Input<K> {
 }
 
 impl<K: Sample> Input<K> {
-    /// Draws the keys: one stretch, or where small ones are to be `repeated` as many as make a
-    /// million keys.
+    /// Draws the keys: as many stretches as make a million keys, but no more than `most`.
     ///
     /// # Errors
     /// A distribution that the type does not suit.
@@ -71,12 +70,9 @@ impl<K: Sample> Input<K> {
         distribution: Distribution,
         n: usize,
         seed: u64,
-        repeated: bool,
+        most: usize,
     ) -> Result<Self, Unsuited> {
-        let copies = match repeated {
-            true => (KEYS_PER_TIMING / n).max(1),
-            false => 1,
-        };
+        let copies = (KEYS_PER_TIMING / n).clamp(1, most.max(1));
         let mut keys = generate::<K>(distribution, n, seed)?;
         keys.reserve_exact((copies - 1) * n);
         for copy in 1..copies {
@@ -199,7 +195,7 @@ mod tests {
     #[test]
     fn wrong_pairs_are_found() -> Result<(), Unsuited> {
         let n = 1000;
-        let input = Input::<u16>::new(Distribution::FewDistinct, n, 7, true)?;
+        let input = Input::<u16>::new(Distribution::FewDistinct, n, 7, usize::MAX)?;
         let mut pairs: Vec<(u16, u64)> = Vec::new();
         for stretch in input.keys.chunks(n) {
             let mut sorted: Vec<usize> = (0..n).collect();
@@ -228,7 +224,7 @@ mod tests {
 
     #[test]
     fn wrong_keys_are_found() -> Result<(), Unsuited> {
-        let input = Input::<f32>::new(Distribution::Uniform, 3, 1, true)?;
+        let input = Input::<f32>::new(Distribution::Uniform, 3, 1, usize::MAX)?;
         assert!(input.copies() > 1000);
         let mut output = input.keys.clone();
         output

@@ -18,6 +18,8 @@ pub fn describe() -> Machine {
         gpu: None,
         driver: None,
         gpu_copy_bytes_per_s: None,
+        link_up_bytes_per_s: None,
+        link_down_bytes_per_s: None,
         gpu_peers: None,
         os: system(),
         commit: commit(),

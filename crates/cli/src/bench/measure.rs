@@ -15,6 +15,7 @@ use std::time::Instant;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sweepsort::Report;
 
+use super::array::{Array, Place};
 use super::contender::{Contender, Run};
 use super::input::{Input, Pair, Value, wanted};
 use super::peers::Contested;
@@ -74,15 +75,17 @@ type Timed = Result<(f64, Option<Report>), String>;
 /// The data that contenders work on, made on first use.
 struct Bench<'a, K, V> {
     input: &'a Input<K>,
-    keys: Vec<K>,
-    values: Vec<V>,
+    place: &'a Place,
+    keys: Array<K>,
+    values: Array<V>,
     records: Vec<Pair<K, V>>,
-    index: Vec<u32>,
+    index: Array<u32>,
 }
 
-/// Runs all contenders on an input. `step` is told what comes next.
+/// Runs all contenders on an input that lies in this place. `step` is told what comes next.
 pub fn measure<K: Contested, V: Value>(
     input: &Input<K>,
+    place: &Place,
     contenders: &[Contender<K, V>],
     teams: &Teams,
     budget: f64,
@@ -90,10 +93,11 @@ pub fn measure<K: Contested, V: Value>(
 ) -> Vec<Outcome> {
     let mut bench = Bench {
         input,
-        keys: Vec::new(),
-        values: Vec::new(),
+        place,
+        keys: Array::default(),
+        values: Array::default(),
         records: Vec::new(),
-        index: Vec::new(),
+        index: Array::default(),
     };
     let mut outcomes: Vec<_> = contenders
         .iter()
@@ -144,8 +148,8 @@ pub fn rounds(
 impl<K: Contested, V: Value> Bench<'_, K, V> {
     /// The first run: counts memory, and fills caches and scratch.
     fn warm_up(&mut self, contender: &Contender<K, V>) -> Outcome {
-        self.restore(contender);
-        let (ran, peak) = peak::peak_of(|| self.run(contender));
+        let restored = self.restore(contender);
+        let (ran, peak) = peak::peak_of(|| restored.and_then(|()| self.run(contender)));
         let mut outcome = Outcome {
             peak,
             ..Outcome::default()
@@ -155,8 +159,7 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
     }
 
     fn round(&mut self, contender: &Contender<K, V>, outcome: &mut Outcome) {
-        self.restore(contender);
-        let ran = self.run(contender);
+        let ran = self.restore(contender).and_then(|()| self.run(contender));
         if let Ok((seconds, _)) = ran {
             outcome.seconds.push(seconds / self.input.copies() as f64);
         }
@@ -181,13 +184,16 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
     }
 
     /// Lays out the input as the contender takes it.
-    fn restore(&mut self, contender: &Contender<K, V>) {
-        let (input, n) = (&self.input.keys, self.input.n);
+    fn restore(&mut self, contender: &Contender<K, V>) -> Result<(), String> {
+        let (input, n, place) = (&self.input.keys, self.input.n, self.place);
+        if !matches!(contender.run, Run::Records(_)) {
+            self.keys.hold(place, input.len(), input[0])?;
+            self.keys.copy_from_slice(input);
+        }
         match contender.run {
-            Run::Keys(_) => copy(input, &mut self.keys),
+            Run::Keys(_) => {}
             Run::Apart(_) => {
-                copy(input, &mut self.keys);
-                self.values.resize(input.len(), V::default());
+                self.values.hold(place, input.len(), V::default())?;
                 for values in self.values.chunks_mut(n) {
                     values
                         .iter_mut()
@@ -209,11 +215,11 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
                 }
             }
             Run::Index(_) => {
-                copy(input, &mut self.keys);
-                self.index.resize(input.len(), 0);
+                self.index.hold(place, input.len(), 0)?;
                 self.index.fill(u32::MAX);
             }
         }
+        Ok(())
     }
 
     /// Sorts every stretch; answers with the seconds for all of them and the first report.
@@ -267,13 +273,5 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
 fn keep(first: &mut Option<Report>, report: Option<Report>) {
     if first.is_none() {
         *first = report;
-    }
-}
-
-fn copy<T: Copy>(from: &[T], to: &mut Vec<T>) {
-    if to.len() == from.len() {
-        to.copy_from_slice(from);
-    } else {
-        *to = from.to_vec();
     }
 }

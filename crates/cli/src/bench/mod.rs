@@ -8,6 +8,7 @@
 //! that lie on a GPU have measuring and peers of their own, in `device/`.
 
 mod args;
+mod array;
 mod chart;
 mod contender;
 #[cfg(feature = "cuda")]
@@ -26,7 +27,6 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-#[cfg(feature = "cuda")]
 use sweepsort::Choice;
 use sweepsort_testkit::Distribution;
 
@@ -36,6 +36,7 @@ use crate::types::Type;
 
 pub use args::Args;
 use args::{Payload, Residence, Suite};
+use array::Place;
 use contender::{Contender, Ours, Task};
 use input::Input;
 use measure::{Outcome, Teams};
@@ -157,10 +158,32 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
         return Err(Failure::input("--budget takes seconds from 0 up"));
     }
     let on_host = args.residence.contains(&Residence::Host);
-    if on_host && !args.variant.is_empty() {
-        return Err(Failure::input(
-            "variants are measured in a GPU's memory alone; add --residence device",
-        ));
+    if args.residence != [Residence::Device] {
+        if !args.variant.is_empty() {
+            return Err(Failure::input(
+                "variants are measured in a GPU's memory alone; add --residence device",
+            ));
+        }
+        let payloads = suites.iter().flat_map(|suite| &suite.payloads);
+        if let Some(narrow) = payloads
+            .copied()
+            .find(|payload| (1..4).contains(&payload.bytes()))
+        {
+            return Err(Failure::input(format!(
+                "values of type {} are measured in a GPU's memory alone; use u32, or --residence \
+                 device",
+                narrow.name().unwrap_or_default()
+            )));
+        }
+    }
+    if args.residence.contains(&Residence::Pinned) {
+        let other = args.engines().into_iter().find(|&engine| !cuda(engine));
+        if let Some(other) = other {
+            return Err(Failure::input(format!(
+                "the engine {} has no use for page-locked memory; use --engine cuda",
+                other.name()
+            )));
+        }
     }
     let mut peers = on_host && (args.peers || args.preset.is_some());
     for name in &args.contenders {
@@ -198,7 +221,11 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
         let bytes = |ty: &Type, payload: &Payload| match payload {
             Payload::None => 4 * ty.bytes(),
             Payload::Index => 2 * ty.bytes() + 4 * ty.bytes().max(4) + 36,
-            Payload::Value(value) => 2 * ty.bytes() + 9 * ty.bytes().max(value.bytes()),
+            Payload::Value(value) => {
+                // In a GPU's memory they are checked by an argsort.
+                let checked = 2 * ty.bytes() + 40;
+                checked.max(2 * ty.bytes() + 9 * ty.bytes().max(value.bytes()))
+            }
         };
         let largest = suite.sizes.iter().max().copied().unwrap_or(0);
         suite.types.iter().flat_map(move |ty| {
@@ -219,6 +246,19 @@ struct Sorted {
     /// The same, as the task.
     task: Task,
 }
+
+impl Sorted {
+    /// Bytes read and written for a key by a radix sort of 8-bit digits: one read of the keys for
+    /// the histogram, and a read and a write of keys and payload for each pass.
+    fn floor_bytes_per_key(self) -> f64 {
+        let (key, payload) = (self.ty.bytes(), self.payload.bytes());
+        let passes = key;
+        (key + passes * 2 * (key + payload)) as f64
+    }
+}
+
+/// How many small sorts a timing covers at most where a GPU does them, at some 50 µs each.
+const COPIES_ON_GPU: usize = 64;
 
 /// A run of measurements.
 struct Session<'a> {
@@ -249,9 +289,12 @@ impl Session<'_> {
                     $(
                         (Type::$name, Payload::None) => Session::one::<$key, u32>,
                         (Type::$name, Payload::Index) => Session::one::<$key, u32>,
-                        (Type::$name, Payload::Value(Type::U32)) => Session::one::<$key, u32>,
-                        (Type::$name, Payload::Value(Type::U64)) => Session::one::<$key, u64>,
-                        (Type::$name, Payload::Value(_)) => Session::one::<$key, u128>,
+                        (Type::$name, Payload::Value(value)) => match value.bytes() {
+                            // Narrower ones have no use for it: their residence is a device.
+                            ..=4 => Session::one::<$key, u32>,
+                            8 => Session::one::<$key, u64>,
+                            _ => Session::one::<$key, u128>,
+                        },
                     )*
                 }
             };
@@ -301,12 +344,7 @@ impl Session<'_> {
             verified: false,
         };
         let title = format!("{}, {n} keys, {distribution}", what.task());
-        let payload_bytes = match payload {
-            Payload::None => 0,
-            Payload::Index => 4,
-            Payload::Value(value) => value.bytes(),
-        };
-        let floor_bytes = n as f64 * floor_bytes_per_key(ty.bytes(), payload_bytes);
+        let sorted = Sorted { ty, payload, task };
         for &residence in &self.args.residence {
             let what = Row {
                 residence: residence.name().to_owned(),
@@ -314,50 +352,104 @@ impl Session<'_> {
             };
             self.progress
                 .set_message(format!("{title}: making the keys"));
-            let repeated = self.args.budget > 0.0 && residence == Residence::Host;
+            let gpu = residence == Residence::Pinned || self.args.engine.contains(&Choice::Cuda);
+            let copies = match residence {
+                Residence::Device => 1,
+                _ if self.args.budget == 0.0 => 1,
+                _ if gpu => COPIES_ON_GPU,
+                _ => usize::MAX,
+            };
             let input = || {
-                let input = Input::<K>::new(distribution, n, self.args.seed, repeated);
+                let input = Input::<K>::new(distribution, n, self.args.seed, copies);
                 input.map_err(|unsuited| Failure::input(unsuited.to_string()))
             };
             match residence {
-                Residence::Host => {
-                    let contenders = self.contenders::<K, V>(suite, task)?;
-                    self.on_host(&input()?, &contenders, &title, floor_bytes, &what);
+                Residence::Host | Residence::Pinned => {
+                    let place = self.place(residence)?;
+                    let contenders = self.contenders::<K, V>(suite, task, residence)?;
+                    self.on_host(&input()?, &place, &contenders, &title, sorted, &what)?;
                 }
                 Residence::Device => {
-                    let input = input()?;
-                    let sorted = Sorted { ty, payload, task };
-                    self.on_device(&input, suite, sorted, &title, floor_bytes, &what)?;
+                    self.on_device(&input()?, suite, sorted, &title, &what)?;
                 }
             }
         }
         Ok(())
     }
 
+    /// Where the arrays lie that the host's contenders sort.
+    fn place(&mut self, residence: Residence) -> Result<Place> {
+        match residence {
+            #[cfg(feature = "cuda")]
+            Residence::Pinned => Ok(Place::PageLocked(self.card()?.device().clone())),
+            #[cfg(not(feature = "cuda"))]
+            Residence::Pinned => Err(no_gpu()),
+            Residence::Host | Residence::Device => Ok(Place::Pageable),
+        }
+    }
+
+    /// The GPU, opened if it is not yet.
+    #[cfg(feature = "cuda")]
+    fn card(&mut self) -> Result<&mut device::Card> {
+        match &mut self.card {
+            Some(card) => Ok(card),
+            none => Ok(none.insert(device::Card::open()?)),
+        }
+    }
+
+    /// Seconds that the keys and what travels with them take to the GPU and back, where a row's sort
+    /// went there.
+    #[cfg(feature = "cuda")]
+    fn seconds_of_link(&mut self, n: usize, sorted: Sorted) -> Result<Option<f64>> {
+        let links = self.card()?.links;
+        let (key, value) = (sorted.ty.bytes(), sorted.payload.bytes());
+        let (up, down) = match sorted.task {
+            Task::Argsort => (key, value),
+            Task::Keys | Task::Pairs => (key + value, key + value),
+        };
+        Ok(links.map(|links| links.least_seconds(n * up, n * down)))
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn seconds_of_link(&mut self, _: usize, _: Sorted) -> Result<Option<f64>> {
+        Err(no_gpu())
+    }
+
     /// Measures on the host.
     fn on_host<K: Contested, V: Carried>(
         &mut self,
         input: &Input<K>,
+        place: &Place,
         contenders: &[Contender<K, V>],
         title: &str,
-        floor_bytes: f64,
+        sorted: Sorted,
         what: &Row,
-    ) {
-        let progress = &self.progress;
-        let outcomes = measure::measure(input, contenders, &self.teams, self.args.budget, |name| {
+    ) -> Result<()> {
+        let (progress, budget) = (&self.progress, self.args.budget);
+        let outcomes = measure::measure(input, place, contenders, &self.teams, budget, |name| {
             progress.set_message(format!("{title}: {name}"));
         });
         for (contender, outcome) in contenders.iter().zip(outcomes) {
-            let floor_s = floor_bytes / self.teams[&contender.threads].bandwidth;
+            let report = outcome.report.as_ref();
+            let on_gpu = report.is_some_and(|report| report.engine == Choice::Cuda.name());
+            let floor_s = match on_gpu {
+                true => self.seconds_of_link(what.n, sorted)?,
+                false => {
+                    let bytes = what.n as f64 * sorted.floor_bytes_per_key();
+                    Some(bytes / self.teams[&contender.threads].bandwidth)
+                }
+            };
             let what = Row {
                 contender: contender.name.clone(),
                 threads: contender.threads,
-                peak_bytes: contender.counted.then_some(outcome.peak),
+                // A GPU's memory is not counted.
+                peak_bytes: (contender.counted && !on_gpu).then_some(outcome.peak),
                 ..what.clone()
             };
             self.rows
                 .push(row(what, contender.ours.as_ref(), outcome, floor_s));
         }
+        Ok(())
     }
 
     /// Measures in a GPU's memory.
@@ -368,7 +460,6 @@ impl Session<'_> {
         suite: &Suite,
         sorted: Sorted,
         title: &str,
-        floor_bytes: f64,
         what: &Row,
     ) -> Result<()> {
         let card = match &mut self.card {
@@ -378,8 +469,8 @@ impl Session<'_> {
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
-        for &engine in &self.args.engine {
-            if !matches!(engine, Choice::Auto | Choice::Cuda) {
+        for engine in self.args.engine.iter().copied() {
+            if !cuda(engine) {
                 return Err(Failure::input(format!(
                     "the engine {} has no keys in a GPU's memory; use --engine cuda",
                     engine.name()
@@ -405,11 +496,12 @@ impl Session<'_> {
             let what = Row {
                 contender: contender.name.clone(),
                 threads: 1,
+                peak_bytes: contender.workspace_bytes(),
                 ..what.clone()
             };
-            let floor_s = floor_bytes / card.bandwidth;
+            let floor_s = what.n as f64 * sorted.floor_bytes_per_key() / card.bandwidth;
             self.rows
-                .push(row(what, contender.ours.as_ref(), outcome, floor_s));
+                .push(row(what, contender.ours.as_ref(), outcome, Some(floor_s)));
         }
         Ok(())
     }
@@ -421,12 +513,9 @@ impl Session<'_> {
         _: &Suite,
         _: Sorted,
         _: &str,
-        _: f64,
         _: &Row,
     ) -> Result<()> {
-        Err(Failure::input(
-            "this build has no engine that sorts in a GPU's memory; build it with the feature cuda",
-        ))
+        Err(no_gpu())
     }
 
     /// The machine, with its GPU where that was measured on.
@@ -439,6 +528,8 @@ impl Session<'_> {
                 gpu: Some(gpu),
                 driver,
                 gpu_copy_bytes_per_s: Some(card.bandwidth),
+                link_up_bytes_per_s: card.links.map(|links| links.up),
+                link_down_bytes_per_s: card.links.map(|links| links.down),
                 gpu_peers: (!card.versions.is_empty()).then(|| card.versions.clone()),
                 ..machine
             };
@@ -451,14 +542,18 @@ impl Session<'_> {
         &self,
         suite: &Suite,
         task: Task,
+        residence: Residence,
     ) -> Result<Vec<Contender<K, V>>> {
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
         let methods = self.args.methods();
-        for &engine in &self.args.engine {
+        let pinned = residence == Residence::Pinned;
+        for engine in self.args.engines() {
+            // Page-locked memory is for a GPU, whoever else could sort there.
+            let engine = if pinned { Choice::Cuda } else { engine };
             for suffix in ["", "-unstable", "-fresh"] {
-                if suffix == "-unstable" && task != Task::Pairs {
+                if suffix == "-unstable" && (task != Task::Pairs || pinned) {
                     continue;
                 }
                 for method in &methods {
@@ -477,6 +572,9 @@ impl Session<'_> {
                 }
             }
         }
+        if pinned {
+            return Ok(contenders);
+        }
         let peers = self.args.peers || self.args.preset.is_some();
         for &threads in &self.threads {
             let first = self.threads.first() == Some(&threads);
@@ -490,15 +588,20 @@ impl Session<'_> {
     }
 }
 
-/// Bytes read and written for a key by a radix sort of 8-bit digits: one read of the keys for the
-/// histogram, and a read and a write of keys and payload for each pass.
-fn floor_bytes_per_key(key_bytes: usize, payload_bytes: usize) -> f64 {
-    let passes = key_bytes;
-    (key_bytes + passes * 2 * (key_bytes + payload_bytes)) as f64
+/// Whether keys that a GPU reaches are this engine's.
+fn cuda(engine: Choice) -> bool {
+    matches!(engine, Choice::Auto | Choice::Cuda)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn no_gpu() -> Failure {
+    Failure::input(
+        "this build has no engine that sorts in a GPU's memory; build it with the feature cuda",
+    )
 }
 
 /// The row for an outcome; of ours, the name is that of the engine that ran.
-fn row(what: Row, ours: Option<&Ours>, mut outcome: Outcome, floor_s: f64) -> Row {
+fn row(what: Row, ours: Option<&Ours>, mut outcome: Outcome, floor_s: Option<f64>) -> Row {
     if let Some(failure) = &outcome.failure {
         // Nowhere is left to complain to if stderr is closed.
         let _ = writeln!(io::stderr(), "sweepsort: {}: {failure}", what.contender);
@@ -530,7 +633,7 @@ fn row(what: Row, ours: Option<&Ours>, mut outcome: Outcome, floor_s: f64) -> Ro
         max_s: seconds.last().copied(),
         keys_per_s: median.map(|median| what.n as f64 / median),
         stages_s: outcome.stages,
-        floor_fraction: median.map(|median| floor_s / median),
+        floor_fraction: floor_s.zip(median).map(|(floor, median)| floor / median),
         verified: outcome.failure.is_none(),
         ..what
     }

@@ -27,6 +27,10 @@ pub struct Machine {
     pub driver: Option<String>,
     /// Bytes read and written a second by a large copy from the GPU's memory to itself.
     pub gpu_copy_bytes_per_s: Option<f64>,
+    /// Bytes a second that the GPU copies from page-locked host memory to its own.
+    pub link_up_bytes_per_s: Option<f64>,
+    /// Bytes a second that it copies from its own memory to page-locked host memory.
+    pub link_down_bytes_per_s: Option<f64>,
     /// The versions of the peers that sorted in the GPU's memory.
     pub gpu_peers: Option<BTreeMap<String, String>>,
     /// Operating system and kernel.
@@ -57,7 +61,7 @@ pub struct Row {
     pub distribution: String,
     /// How many threads the contender could use.
     pub threads: usize,
-    /// Where the keys lie before and after: `host` or `device`.
+    /// Where the keys lie before and after: `host`, `pinned` or `device`.
     pub residence: String,
     /// What was timed by itself, such as `histogram`; null for a whole sort.
     pub stage: Option<String>,
@@ -78,9 +82,10 @@ pub struct Row {
     /// Seconds by stage, all passes together; of ours in device memory.
     pub stages_s: Option<BTreeMap<String, f64>>,
     /// Share of the measured copy bandwidth at one histogram read plus read and write per 8-bit
-    /// pass.
+    /// pass; where a GPU sorts host memory, of the link's at one way up and one way down.
     pub floor_fraction: Option<f64>,
-    /// Peak of the additional memory of one sort; null where it cannot be seen (C++).
+    /// Peak of the additional memory of one sort; null where it cannot be seen (C++). In device
+    /// memory that is the workspace.
     pub peak_bytes: Option<u64>,
     /// Whether every output was right.
     pub verified: bool,
@@ -120,6 +125,15 @@ impl Row {
             None => self.key_type.clone(),
             Some("index") => format!("argsort {}", self.key_type),
             Some(value) => format!("({}, {value})", self.key_type),
+        }
+    }
+
+    /// Where the keys lie, in words, unless that is the host's memory as programs have it.
+    pub fn place(&self) -> Option<&'static str> {
+        match self.residence.as_str() {
+            "device" => Some("in device memory"),
+            "pinned" => Some("in page-locked memory"),
+            _ => None,
         }
     }
 

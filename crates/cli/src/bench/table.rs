@@ -5,15 +5,15 @@ use std::fmt::Write;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_HORIZONTAL_ONLY};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table};
 
-use super::args::Residence;
 use super::record::{Record, Row};
 
 /// What stands under the tables.
 const LEGEND: &str = "\
 spread: shortest and longest time against the median
 × peer: against the fastest peer of at most as many threads; a stable contender against stable ones
-floor: share of copy bandwidth at one read of the keys and a read and a write per 8 bits of key
-memory: peak beyond the input, scratch included
+floor: share of copy bandwidth at one read of the keys and a read and a write per 8 bits of key; of
+the link's, once up and once down, where a GPU sorts the host's memory
+memory: peak beyond the input, scratch included; in device memory the workspace
 ";
 
 /// The tables of a record.
@@ -24,6 +24,10 @@ pub fn render(record: &Record, markdown: bool) -> String {
         text += &format!("{gpu}, driver {driver}");
         if let Some(copy) = machine.gpu_copy_bytes_per_s {
             text += &format!(", copies {:.0} GB/s", copy / 1e9);
+        }
+        if let (Some(up), Some(down)) = (machine.link_up_bytes_per_s, machine.link_down_bytes_per_s)
+        {
+            text += &format!(", link {:.0} GB/s up, {:.0} down", up / 1e9, down / 1e9);
         }
         text += "; ";
     }
@@ -45,11 +49,10 @@ pub fn render(record: &Record, markdown: bool) -> String {
             grouped(first.n),
             first.distribution
         );
-        let place = match first.residence == Residence::Device.name() {
-            true => ", in device memory",
-            false => "",
-        };
-        let title = title + place;
+        let title = title
+            + &first
+                .place()
+                .map_or_else(String::new, |place| format!(", {place}"));
         let bold = if markdown { "**" } else { "" };
         // Writing to a string does not fail.
         let _ = write!(

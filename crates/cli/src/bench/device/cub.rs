@@ -62,7 +62,14 @@ impl Kind {
         let value = match payload {
             Payload::None => None,
             Payload::Index => Some(Type::U32),
-            Payload::Value(value) => Some(value),
+            // Values are moved and not looked at: their size is all that matters.
+            Payload::Value(value) => Some(match value.bytes() {
+                1 => Type::U8,
+                2 => Type::U16,
+                4 => Type::U32,
+                8 => Type::U64,
+                _ => Type::U128,
+            }),
         };
         Kind { key, value }
     }
@@ -535,8 +542,11 @@ mod tests {
             assert!(!others.into_iter().any(|other| other.starts_with(stem)));
         }
         assert!(stems[0].starts_with("u32-none-sm_90-"), "{}", stems[0]);
+        // Payloads of one size share a library.
         let index = Kind::new(Type::I64, Payload::Index);
-        assert_eq!(index, Kind::new(Type::I64, Payload::Value(Type::U32)));
+        for value in [Type::U32, Type::F32] {
+            assert_eq!(index, Kind::new(Type::I64, Payload::Value(value)));
+        }
     }
 
     #[test]
@@ -676,12 +686,13 @@ done
         Ok(())
     }
 
-    /// Every type as a key, and every payload.
+    /// Every type as a key, and keys of 32 and 64 bits with every payload but the narrow ones.
     fn all() -> Vec<Kind> {
-        let payloads = [Type::U32, Type::U64, Type::U128].map(Payload::Value);
+        let values = [Type::U32, Type::U64, Type::U128];
         let keys = Type::ALL.iter().map(|&key| (key, Payload::None));
-        let pairs = payloads.map(|payload| (Type::U64, payload));
-        let kinds = keys.chain(pairs).chain([(Type::U32, Payload::Index)]);
+        let pairs = [Type::U32, Type::U64].into_iter();
+        let pairs = pairs.flat_map(|key| values.map(|value| (key, Payload::Value(value))));
+        let kinds = keys.chain(pairs);
         kinds
             .map(|(key, payload)| Kind::new(key, payload))
             .collect()

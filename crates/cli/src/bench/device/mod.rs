@@ -2,24 +2,27 @@
 //! time, and its own kernels check what came out.
 //!
 //! ```text
-//! input ─ upload once ─→ words ─┬─ ours ────────────────┬─→ output ─ checked where it lies
-//!                               ├─ CUB, Thrust (cub.rs) ┤
+//! input ─ upload once ─→ words ─┬─ ours by a plan (planned.rs), the classics ┬─→ output ─ checked
+//!                               ├─ CUB, Thrust (cub.rs) ─────────────────────┤     where it lies
 //!                               └─ a file ─ torch, CuPy, each in a process of its own (python.rs)
 //! ```
-//! `rounds.rs` times them, `verify.rs` checks.
+//! `rounds.rs` times them, `verify.rs` checks, `link.rs` is the way between host and card.
 //! Contenders take turns as on the host. The copy that a sort in place destroys is made before the
 //! clock starts.
 
 mod cub;
+mod link;
+mod planned;
 mod python;
 mod rounds;
 mod verify;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sweepsort::{Choice, RadixKey};
 use sweepsort_cuda::classic::Variant;
@@ -32,6 +35,8 @@ use super::measure::Outcome;
 use super::peers::{self, Facts};
 use crate::exit::{Failure, Result};
 use cub::Cub;
+pub use link::{Links, Locked};
+use planned::Planned;
 use python::Python;
 use rounds::Bench;
 
@@ -39,22 +44,31 @@ use rounds::Bench;
 const COPIED_BYTES: usize = 1 << 30;
 /// How often.
 const COPIES: usize = 7;
-/// An idle card has lowered its clocks: it copies for so long before each input.
+/// An idle card lowers its clocks: it copies for so long before an input.
 const WARM_UP_S: f64 = 0.3;
+/// After so long it counts as idle.
+const IDLE: Duration = Duration::from_millis(100);
 
 /// CUB and Thrust for one key type and payload, shared by the two.
 type Library = Rc<RefCell<Cub>>;
+
+/// A package's Python, for all inputs.
+type Package = Rc<RefCell<Python>>;
 
 /// A GPU to measure on.
 pub struct Card {
     device: Arc<Device>,
     stream: Stream,
-    /// For what is not measured.
-    engine: CudaEngine,
     /// Bytes read and written a second by a large copy.
     pub bandwidth: f64,
+    /// How fast the host's memory is reached, where enough of it can be page-locked to see.
+    pub links: Option<Links>,
+    /// When it was last seen at work.
+    worked: Cell<Option<Instant>>,
     /// By key type and payload, those that are absent with the reason.
     libraries: BTreeMap<(&'static str, Option<&'static str>), Result<Library, String>>,
+    /// By name, likewise.
+    packages: BTreeMap<&'static str, Result<Package, String>>,
     /// The peers' versions, as far as they have been started.
     pub versions: BTreeMap<String, String>,
     /// Why peers are absent, as far as that has been told.
@@ -72,10 +86,11 @@ pub struct Contender {
 }
 
 enum Sort {
-    Ours(Box<CudaEngine>, String),
+    Planned(Planned),
+    Classic(Box<CudaEngine>, String),
     Cub(Library),
     Thrust(Library),
-    Python(Python),
+    Python(Package),
 }
 
 impl Card {
@@ -89,14 +104,22 @@ impl Card {
         let mut card = Card {
             device,
             stream,
-            engine,
             bandwidth: 0.0,
+            links: None,
+            worked: Cell::new(None),
             libraries: BTreeMap::new(),
+            packages: BTreeMap::new(),
             versions: BTreeMap::new(),
             told: Vec::new(),
         };
         card.bandwidth = card.copy_bandwidth().map_err(failed)?;
+        card.links = Links::measure(&card.stream).ok();
         Ok(card)
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
     }
 
     /// Its name, and the driver's release.
@@ -107,22 +130,46 @@ impl Card {
 
     /// The median of some large copies, after others that wake the card.
     fn copy_bandwidth(&self) -> Result<f64, Error> {
-        let bytes = COPIED_BYTES.min(self.device.memory()?.free / 4);
-        let from = self.stream.zeros::<u8>(bytes)?;
-        let mut to = self.stream.alloc::<u8>(bytes)?;
         let mut seconds = Vec::new();
-        let mut woken = 0.0;
-        while seconds.len() < COPIES {
-            let begin = self.stream.event()?;
-            self.stream.copy(&from, &mut to)?;
-            let took = self.stream.event()?.seconds_since(&begin)?;
-            woken += took;
+        let bytes = self.copies(|woken, took| {
             if woken > WARM_UP_S {
                 seconds.push(took);
             }
+            seconds.len() < COPIES
+        })?;
+        Ok(2.0 * bytes as f64 / median(&mut seconds))
+    }
+
+    /// Has it copy until its clocks are up, unless it was at work just now.
+    fn wake(&self) -> Result<(), Error> {
+        if self.worked.get().is_none_or(|last| last.elapsed() > IDLE) {
+            self.copies(|woken, _| woken < WARM_UP_S)?;
         }
-        seconds.sort_by(f64::total_cmp);
-        Ok(2.0 * bytes as f64 / seconds[COPIES / 2])
+        Ok(())
+    }
+
+    /// It was at work until now.
+    fn worked(&self) {
+        self.worked.set(Some(Instant::now()));
+    }
+
+    /// Large copies, one by one, as long as `more` are wanted, which is told the seconds of all of
+    /// them and of the last. Returns how many bytes each had.
+    fn copies(&self, mut more: impl FnMut(f64, f64) -> bool) -> Result<usize, Error> {
+        let bytes = COPIED_BYTES.min(self.device.memory()?.free / 4);
+        let from = self.stream.zeros::<u8>(bytes)?;
+        let mut to = self.stream.alloc::<u8>(bytes)?;
+        let mut all = 0.0;
+        loop {
+            let begin = self.stream.event()?;
+            self.stream.copy(&from, &mut to)?;
+            let took = self.stream.event()?.seconds_since(&begin)?;
+            all += took;
+            if !more(all, took) {
+                self.worked();
+                return Ok(bytes);
+            }
+        }
     }
 
     /// Ours for a method.
@@ -130,28 +177,21 @@ impl Card {
     /// # Errors
     /// What the engine does not take.
     pub fn ours(&self, method: &Method) -> Result<Contender> {
-        let mut engine = CudaEngine::on(Arc::clone(&self.device))?;
-        (engine.radix_bits, engine.block) = (method.radix_bits, method.block);
-        if let Some(name) = &method.variant {
-            engine.variant = Variant::named(name).ok_or_else(|| {
-                let known: Vec<_> = Variant::ALL.iter().map(|variant| variant.name()).collect();
-                Failure::input(format!(
-                    "no variant '{name}'; there are {}",
-                    known.join(", ")
-                ))
-            })?;
-        }
-        let algorithm = method
-            .algorithm
-            .clone()
-            .unwrap_or_else(|| "auto".to_owned());
-        engine.check(&algorithm)?;
+        let name = method.algorithm.as_deref().unwrap_or("auto");
+        let (name, sort) = match name {
+            "auto" | planned::ALGORITHM => {
+                (planned::ALGORITHM, Sort::Planned(Planned::of(method)?))
+            }
+            _ => (name, self.classic(name, method)?),
+        };
         let ours = Ours {
             engine: Choice::Cuda,
-            method: method.clone(),
+            method: Method {
+                algorithm: Some(name.to_owned()),
+                ..method.clone()
+            },
             suffix: "",
         };
-        let name = ours.name("cuda");
         Ok(Contender {
             facts: Facts {
                 name: "sweepsort-cuda",
@@ -160,10 +200,26 @@ impl Card {
                 total: true,
                 counted: false,
             },
-            name,
+            name: ours.name("cuda"),
             ours: Some(ours),
-            sort: Sort::Ours(Box::new(engine), algorithm),
+            sort,
         })
+    }
+
+    fn classic(&self, name: &str, method: &Method) -> Result<Sort> {
+        let mut engine = CudaEngine::on(Arc::clone(&self.device))?;
+        (engine.radix_bits, engine.block) = (method.radix_bits, method.block);
+        if let Some(name) = &method.variant {
+            engine.variant = Variant::named(name).ok_or_else(|| {
+                let known: Vec<_> = Variant::ALL.iter().map(|variant| variant.name()).collect();
+                Failure::input(format!(
+                    "no variant '{name}' of a classic; there are {}",
+                    known.join(", ")
+                ))
+            })?;
+        }
+        engine.check(name)?;
+        Ok(Sort::Classic(Box::new(engine), name.to_owned()))
     }
 
     /// The peers that take such keys and payloads. Those that are absent are told of on stderr, once;
@@ -190,8 +246,8 @@ impl Card {
                 "cub" => self.library(what).map(|it| of_library(it, Sort::Cub)),
                 "thrust" => self.library(what).map(|it| of_library(it, Sort::Thrust)),
                 _ if what.task == Task::Pairs => continue,
-                package => Python::start(package).map(|python| {
-                    let version = python.version().to_owned();
+                name => self.package(name).map(|python| {
+                    let version = python.borrow().version().to_owned();
                     (Sort::Python(python), version)
                 }),
             };
@@ -230,12 +286,20 @@ impl Card {
             .clone()
     }
 
+    fn package(&mut self, name: &'static str) -> Result<Package, String> {
+        let started = self.packages.entry(name).or_insert_with(|| {
+            let python = Python::start(name);
+            python.map(|python| Rc::new(RefCell::new(python)))
+        });
+        started.clone()
+    }
+
     /// Runs all contenders on an input. `step` is told what comes next. A contender without outcome
     /// has refused the input, which is told on stderr.
     ///
     /// # Errors
-    /// [`Failure::Input`] for keys that are no words of 32 or 64 bits; [`Failure::System`] for what
-    /// the device fails at.
+    /// [`Failure::Input`] for keys that are no machine words; [`Failure::System`] for what the device
+    /// fails at.
     pub fn measure<K: RadixKey>(
         &self,
         keys: &[K],
@@ -244,21 +308,33 @@ impl Card {
         budget: f64,
         step: &mut dyn FnMut(&str),
     ) -> Result<Vec<Option<Outcome>>> {
-        match K::words(keys) {
-            Some(Words::W32(words)) => {
-                Bench::<u32>::of::<K>(self, words, what)?.rounds(contenders, budget, step)
-            }
-            Some(Words::W64(words)) => {
-                Bench::<u64>::of::<K>(self, words, what)?.rounds(contenders, budget, step)
-            }
-            _ => Err(Failure::input(
-                "the engine cuda takes keys of 32 or 64 bits so far; choose another --type",
-            )),
+        macro_rules! by_width {
+            ($($width:ident $word:ty),*) => {
+                match K::words(keys) {
+                    $(Some(Words::$width(words)) => {
+                        let bench = Bench::<$word>::of(self, keys, words, what)?;
+                        bench.rounds(contenders, budget, step)
+                    })*
+                    None => Err(Failure::input(format!(
+                        "keys of type {} are no machine words; choose another --type",
+                        what.ty
+                    ))),
+                }
+            };
         }
+        by_width!(W8 u8, W16 u16, W32 u32, W64 u64, W128 u128)
     }
 }
 
 impl Contender {
+    /// The bytes of memory that it was given for a sort, where we know them.
+    pub fn workspace_bytes(&self) -> Option<u64> {
+        match &self.sort {
+            Sort::Planned(planned) => planned.workspace_bytes(),
+            _ => None,
+        }
+    }
+
     /// The name, with the method where it is ours.
     fn method(&self) -> String {
         match &self.ours {
@@ -266,6 +342,12 @@ impl Contender {
             None => self.name.clone(),
         }
     }
+}
+
+/// The median of some seconds; not a number for none.
+fn median(seconds: &mut [f64]) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn words_of(error: Error) -> String {

@@ -3,6 +3,7 @@
     load TYPE N PATH    puts the N keys of a raw file on the device
     sort                sorts them; answers the seconds
     argsort             finds the index that sorts them; answers the seconds
+    unload              gives back the memory of keys and output
     store PATH          writes what came out last, keys or the index as u32, to a raw file
     quit
 
@@ -54,11 +55,14 @@ class Torch:
 
     def load(self, key, path):
         torch, kind = self.package, has(self.package, key)
-        self.keys = self.out = None
-        torch.cuda.empty_cache()
+        self.unload()
         # As bytes: not every type can be read from a file.
         data = torch.from_file(path, size=os.path.getsize(path), dtype=torch.uint8)
         self.keys = data.cuda().view(kind)
+
+    def unload(self):
+        self.keys = self.out = None
+        self.package.cuda.empty_cache()
 
     def sort(self):
         return self.timed(lambda: self.package.sort(self.keys).values)
@@ -98,9 +102,12 @@ class CuPy:
 
     def load(self, key, path):
         cupy, kind = self.package, has(self.package, key)
-        self.keys = self.out = None
-        cupy.get_default_memory_pool().free_all_blocks()
+        self.unload()
         self.keys = cupy.fromfile(path, dtype=cupy.uint8).view(kind)
+
+    def unload(self):
+        self.keys = self.out = None
+        self.package.get_default_memory_pool().free_all_blocks()
 
     def sort(self):
         self.out = None
@@ -149,6 +156,10 @@ class Child:
             if there != int(n):
                 self.sorter.keys = None
                 raise ValueError(f"{there} keys in the file, not {n}")
+            return ""
+        if word == "unload":
+            self.index = None
+            self.sorter.unload()
             return ""
         if self.sorter.keys is None:
             raise ValueError("no keys are loaded")

@@ -95,6 +95,12 @@ impl Python {
         self.ask(&format!("store {path}")).map(drop)
     }
 
+    /// Gives back the device memory of keys and output.
+    pub fn unload(&mut self) {
+        // A child that fails at this has ended, which the next request tells.
+        let _ = self.ask("unload");
+    }
+
     fn seconds(&mut self, request: &str) -> Result<f64, String> {
         let answer = self.ask(request)?;
         let seconds = answer.parse();
@@ -300,6 +306,9 @@ cuda = Cuda()
         assert_eq!(short, "cupy: 5 keys in the file, not 6");
         let nothing = python.load(Type::I16, 6, &folder.path().join("none"));
         assert!(nothing.unwrap_err().contains("No such file"));
+        python.load(Type::I16, keys.len(), &file)?;
+        python.unload();
+        assert_eq!(python.sort().unwrap_err(), "cupy: no keys are loaded");
         let broken = python.load(Type::I16, 6, Path::new("a\nb")).unwrap_err();
         assert!(broken.ends_with("is no name for a file that Python reads"));
 

@@ -6,11 +6,16 @@ use std::path::PathBuf;
 
 use bytemuck::Pod;
 use sweepsort::{Nan, Order, RadixKey};
-use sweepsort_cuda::classic::Key;
-use sweepsort_cuda::{Buffer, Checks, Clock, Codec, CudaEngine, Error, Spec};
+use sweepsort_cuda::cudarc::driver::CudaEvent;
+use sweepsort_cuda::cudarc::driver::sys::CUevent_flags;
+use sweepsort_cuda::{
+    Buffer, Checks, Clock, Codec, CudaEngine, Error, Slice, SliceMut, Spec, Stream, Word,
+};
 
 use super::cub::Cub;
+use super::planned::with_value;
 use super::python::Python;
+use super::verify::{Answers, Oracle};
 use super::{Card, Contender, Sort, failed, words_of};
 use crate::bench::Sorted;
 use crate::bench::args::Payload;
@@ -18,67 +23,103 @@ use crate::bench::contender::Task;
 use crate::bench::measure::{self, Outcome};
 use crate::exit::Result;
 
-/// Sorts of ours that are timed stage by stage, apart from the others.
+/// Sorts of the classics that are timed stage by stage, apart from the others.
 const CLOCKED: usize = 3;
 
+/// The seed of the values, which are random.
+const VALUES_SEED: u64 = 0x76616c756573;
+
+/// A word that keys on the card are made of, and the classics' sort of it, where they have one.
+pub trait CardWord: Word {
+    /// Sorts the input, and takes the time, and that of each stage if there is a clock.
+    const CLASSIC: Option<Classic<Self>>;
+}
+
+type Classic<W> =
+    fn(&Bench<'_, W>, &CudaEngine, &Spec, Option<&mut Clock>) -> Result<(f64, Output), Error>;
+
+macro_rules! card_words {
+    ($($word:ty: $classic:expr),*) => {$(
+        impl CardWord for $word {
+            const CLASSIC: Option<Classic<Self>> = $classic;
+        }
+    )*};
+}
+card_words!(u8: None, u16: None, u32: Some(classic), u64: Some(classic), u128: None);
+
 /// An input on the card.
-pub struct Bench<'a, W: Key> {
+pub struct Bench<'a, W: CardWord> {
     pub(super) card: &'a Card,
     pub(super) checks: Checks,
-    what: Sorted,
-    pub(super) codec: Codec,
+    pub(super) what: Sorted,
+    codec: Codec,
     pub(super) words: Buffer<W>,
-    pub(super) fingerprint: u64,
-    /// The values that travel: each its position.
+    /// The values that travel, random; for an argsort the index 0, 1, 2, ….
     pub(super) values: Buffer<u8>,
     pub(super) value_bytes: usize,
-    /// The words as a file, for other processes.
+    /// What is right.
+    pub(super) answers: Answers<'a, W>,
+    timer: [CudaEvent; 2],
+    /// The input as it lies on the host.
+    host: &'a [W],
+    /// The same as a file, for other processes.
     file: Option<File>,
 }
 
-/// What a sort leaves on the card.
-pub enum Output<W: Key> {
-    Keys(Buffer<W>),
-    Pairs(Buffer<W>, Buffer<u8>),
-    Index(Buffer<u32>),
+/// What a sort leaves on the card: the bytes of keys, values and index.
+pub enum Output {
+    Keys(Buffer<u8>),
+    Pairs(Buffer<u8>, Buffer<u8>),
+    Index(Buffer<u8>),
 }
 
 /// Seconds, and where the output lies; nowhere yet if another process has it.
-type Timed<W> = Result<(f64, Option<Output<W>>), String>;
+pub type Timed = Result<(f64, Option<Output>), String>;
 
-impl<'a, W: Key> Bench<'a, W> {
-    /// Puts the input on the card.
+impl<'a, W: CardWord> Bench<'a, W> {
+    /// Puts the input on the card: keys, which are these words.
     ///
     /// # Errors
     /// [`crate::exit::Failure::System`] for what the device fails at.
-    pub fn of<K: RadixKey>(card: &'a Card, words: &[W], what: Sorted) -> Result<Self> {
+    pub fn of<K: RadixKey>(
+        card: &'a Card,
+        keys: &'a [K],
+        host: &'a [W],
+        what: Sorted,
+    ) -> Result<Self> {
         let stream = &card.stream;
-        let make = || {
-            let words = stream.upload(words)?;
-            let checks = Checks::new(stream);
-            let fingerprint = checks.fingerprint(&words)?;
-            let value_bytes = match what.payload {
-                Payload::Value(value) => value.bytes(),
-                Payload::Index => 4,
-                Payload::None => 0,
-            };
-            let values = match value_bytes {
-                0 => stream.alloc(0)?,
-                bytes => stream.upload(&positions(words.len(), bytes))?,
-            };
-            Ok(Bench {
-                card,
-                checks,
-                what,
-                codec: Codec::for_keys(K::KIND, Order::Ascending, Nan::Total),
-                words,
-                fingerprint,
+        let (checks, n) = (Checks::new(stream), host.len());
+        let value_bytes = what.payload.bytes();
+        let make = || -> Result<_, Error> {
+            let mut values = stream.alloc(n * value_bytes)?;
+            let slice = SliceMut::from(&mut values);
+            match what.payload {
+                Payload::None => {}
+                Payload::Index => checks.positions(slice.cast::<u32>()?)?,
+                Payload::Value(_) => with_value!(value_bytes, |V| {
+                    checks.random(slice.cast::<V>()?, VALUES_SEED, V::MAX)?;
+                }),
+            }
+            Ok((
+                stream.upload(host)?,
                 values,
-                value_bytes,
-                file: None,
-            })
+                [timer(stream)?, timer(stream)?],
+            ))
         };
-        make().map_err(failed)
+        let (words, values, timer) = make().map_err(failed)?;
+        Ok(Bench {
+            card,
+            checks,
+            what,
+            codec: Codec::for_keys(K::KIND, Order::Ascending, Nan::Total),
+            words,
+            values,
+            value_bytes,
+            answers: Answers::of(Oracle::of(keys, stream, what)),
+            timer,
+            host,
+            file: None,
+        })
     }
 
     /// Runs all contenders; those that refuse the input have no outcome.
@@ -91,7 +132,6 @@ impl<'a, W: Key> Bench<'a, W> {
         budget: f64,
         step: &mut dyn FnMut(&str),
     ) -> Result<Vec<Option<Outcome>>> {
-        self.card.copy_bandwidth().map_err(failed)?;
         let mut outcomes: Vec<Outcome> = Vec::new();
         for contender in &mut *contenders {
             step(&contender.name);
@@ -108,15 +148,22 @@ impl<'a, W: Key> Bench<'a, W> {
             outcomes.push(outcome);
         }
         let refused: Vec<bool> = outcomes.iter().map(|outcome| outcome.broken).collect();
+        self.card.wake().map_err(failed)?;
         measure::rounds(&mut outcomes, 1, budget, |i, outcome| {
             step(&contenders[i].name);
             self.round(&mut contenders[i], outcome);
         });
         for (contender, outcome) in contenders.iter().zip(&mut outcomes) {
-            if let (Sort::Ours(engine, algorithm), false) = (&contender.sort, outcome.broken) {
-                outcome.stages = Some(self.stages(engine, algorithm).map_err(failed)?);
+            match &contender.sort {
+                Sort::Classic(engine, algorithm) if !outcome.broken => {
+                    outcome.stages = Some(self.stages(engine, algorithm).map_err(failed)?);
+                }
+                // What it holds of the card's memory goes to the next input.
+                Sort::Python(python) => python.borrow_mut().unload(),
+                _ => {}
             }
         }
+        self.card.worked();
         let outcomes = outcomes.into_iter().zip(refused).zip(contenders);
         let outcomes = outcomes.map(|((outcome, refused), contender)| match outcome.failure {
             Some(why) if refused => {
@@ -130,24 +177,25 @@ impl<'a, W: Key> Bench<'a, W> {
         Ok(outcomes.collect())
     }
 
-    /// Hands the input to a contender that cannot see the card's memory as we do, and gives one of
-    /// CUB its scratch memory.
+    /// Hands the input to a contender that cannot see the card's memory as we do, and gives the
+    /// others what memory they need besides.
     fn load(&mut self, contender: &mut Contender) -> Result<(), String> {
         let n = self.words.len();
         match &mut contender.sort {
-            Sort::Ours(..) => Ok(()),
+            Sort::Planned(planned) => self.prepare(planned),
+            Sort::Classic(..) if W::CLASSIC.is_none() => {
+                Err("the classics take keys of 32 or 64 bits".into())
+            }
+            Sort::Classic(..) => Ok(()),
             Sort::Cub(library) | Sort::Thrust(library) => {
                 library.borrow_mut().prepare(&self.card.stream, n)
             }
             Sort::Python(python) => {
                 let file = match &mut self.file {
                     Some(file) => file,
-                    none => {
-                        let words = self.card.stream.download(&self.words);
-                        none.insert(File::of(&words.map_err(words_of)?)?)
-                    }
+                    none => none.insert(File::of(self.host)?),
                 };
-                python.load(self.what.ty, n, &file.0)
+                python.borrow_mut().load(self.what.ty, n, &file.0)
             }
         }
     }
@@ -159,8 +207,10 @@ impl<'a, W: Key> Bench<'a, W> {
                 // What another process has sorted is fetched once: that takes longer than the sort.
                 let first = outcome.seconds.is_empty();
                 outcome.seconds.push(seconds);
-                let output = match (output, &mut contender.sort) {
-                    (None, Sort::Python(python)) if first => self.stored(python).map(Some),
+                let output = match (output, &contender.sort) {
+                    (None, Sort::Python(python)) if first => {
+                        self.stored(&mut python.borrow_mut()).map(Some)
+                    }
                     (output, _) => Ok(output),
                 };
                 output.and_then(|output| match output {
@@ -178,16 +228,17 @@ impl<'a, W: Key> Bench<'a, W> {
         }
     }
 
-    fn run(&mut self, contender: &mut Contender) -> Timed<W> {
+    fn run(&mut self, contender: &mut Contender) -> Timed {
         match &mut contender.sort {
-            Sort::Ours(engine, algorithm) => {
-                let spec = self.spec(algorithm);
-                let ran = self.ours(engine, &spec, None).map_err(words_of)?;
+            Sort::Planned(planned) => self.planned(planned),
+            Sort::Classic(engine, algorithm) => {
+                let ran = self.classic(engine, algorithm, None).map_err(words_of)?;
                 Ok((ran.0, Some(ran.1)))
             }
             Sort::Cub(library) => self.cub(&library.borrow()),
             Sort::Thrust(library) => self.thrust(&library.borrow()),
             Sort::Python(python) => {
+                let mut python = python.borrow_mut();
                 let seconds = match self.what.task {
                     Task::Argsort => python.argsort()?,
                     _ => python.sort()?,
@@ -197,7 +248,24 @@ impl<'a, W: Key> Bench<'a, W> {
         }
     }
 
-    fn spec(&self, algorithm: &str) -> Spec {
+    /// Seconds that some work takes the card, from one event to another. What was put into the
+    /// stream before is done by then.
+    pub(super) fn timed(
+        &self,
+        stream: &Stream,
+        work: impl FnOnce() -> Result<(), String>,
+    ) -> Result<f64, String> {
+        let no_time = |error| format!("cannot take the time: {error:?}");
+        let [begin, end] = &self.timer;
+        stream.synchronize().map_err(words_of)?;
+        begin.record(stream.raw()).map_err(no_time)?;
+        work()?;
+        end.record(stream.raw()).map_err(no_time)?;
+        let milliseconds = begin.elapsed_ms(end).map_err(no_time)?;
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    pub(super) fn spec(&self, algorithm: &str) -> Spec {
         Spec {
             codec: self.codec,
             bits: 0..W::BITS,
@@ -206,46 +274,24 @@ impl<'a, W: Key> Bench<'a, W> {
         }
     }
 
-    fn ours(
+    fn classic(
         &self,
         engine: &CudaEngine,
-        spec: &Spec,
-        mut clock: Option<&mut Clock>,
-    ) -> Result<(f64, Output<W>), Error> {
-        let stream = engine.stream();
-        // What is still under way in another stream must not be timed.
-        self.card.stream.synchronize()?;
-        let words = match self.what.task {
-            Task::Keys => Some(stream.copied(&self.words)?),
-            _ => None,
-        };
-        stream.synchronize()?;
-        if let Some(clock) = &mut clock {
-            clock.start(stream)?;
+        algorithm: &str,
+        clock: Option<&mut Clock>,
+    ) -> Result<(f64, Output), Error> {
+        match W::CLASSIC {
+            Some(classic) => classic(self, engine, &self.spec(algorithm), clock),
+            None => unreachable!("such words are refused before"),
         }
-        let begin = stream.event()?;
-        let output = match words {
-            Some(words) => Output::Keys(engine.sort_resident(words, spec, clock)?.0),
-            None if self.what.task == Task::Argsort => {
-                Output::Index(engine.argsort_resident(&self.words, spec, clock)?.0)
-            }
-            None => {
-                let (bytes, values) = (self.value_bytes, &self.values);
-                let ran = engine.sort_pairs_resident(&self.words, values, bytes, spec, clock)?;
-                Output::Pairs(ran.0, ran.1)
-            }
-        };
-        let seconds = stream.event()?.seconds_since(&begin)?;
-        Ok((seconds, output))
     }
 
     /// The median of each stage's time over some sorts.
     fn stages(&self, engine: &CudaEngine, algorithm: &str) -> Result<BTreeMap<String, f64>, Error> {
-        let spec = self.spec(algorithm);
         let mut seconds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut clock = Clock::new();
         for _ in 0..CLOCKED {
-            self.ours(engine, &spec, Some(&mut clock))?;
+            self.classic(engine, algorithm, Some(&mut clock))?;
             for (stage, time) in clock.stages()? {
                 let times = seconds.entry(stage.name().to_owned()).or_default();
                 times.push(time.as_secs_f64());
@@ -260,49 +306,46 @@ impl<'a, W: Key> Bench<'a, W> {
             .collect())
     }
 
-    fn cub(&self, library: &Cub) -> Timed<W> {
+    fn cub(&self, library: &Cub) -> Timed {
         let stream = &self.card.stream;
         let n = self.words.len();
-        let work = || {
-            let keys = stream.alloc::<W>(n)?;
-            let values = stream.alloc::<u8>(self.values.len())?;
-            stream.synchronize()?;
-            Ok((keys, values, stream.event()?))
+        let work = || -> Result<_, Error> {
+            let keys = stream.alloc::<u8>(size_of::<W>() * n)?;
+            Ok((keys, stream.alloc::<u8>(self.values.len())?))
         };
-        let (keys, values, begin) = work().map_err(words_of)?;
-        // SAFETY: there are `n` keys and values in each of the four, which nobody else uses.
-        unsafe {
-            library.cub(
-                stream,
-                self.words.pointer().address(),
-                keys.pointer().address(),
-                self.values.pointer().address(),
-                values.pointer().address(),
-                n,
-            )?;
-        }
-        let seconds = stream.event().and_then(|end| end.seconds_since(&begin));
-        Ok((seconds.map_err(words_of)?, Some(self.output(keys, values))))
+        let (keys, values) = work().map_err(words_of)?;
+        let seconds = self.timed(stream, || {
+            // SAFETY: there are `n` keys and values in each of the four, which nobody else uses.
+            unsafe {
+                library.cub(
+                    stream,
+                    self.words.pointer().address(),
+                    keys.pointer().address(),
+                    self.values.pointer().address(),
+                    values.pointer().address(),
+                    n,
+                )
+            }
+        })?;
+        Ok((seconds, Some(self.output(keys, values))))
     }
 
-    fn thrust(&self, library: &Cub) -> Timed<W> {
+    fn thrust(&self, library: &Cub) -> Timed {
         let stream = &self.card.stream;
-        let work = || {
-            let keys = stream.copied(&self.words)?;
-            let values = stream.copied(&self.values)?;
-            stream.synchronize()?;
-            Ok((keys, values, stream.event()?))
+        let work = || -> Result<_, Error> {
+            Ok((bytes(stream, &self.words)?, stream.copied(&self.values)?))
         };
-        let (keys, values, begin) = work().map_err(words_of)?;
-        let (n, of) = (keys.len(), (keys.pointer(), values.pointer()));
-        // SAFETY: there are `n` keys and values, which nobody else uses.
-        unsafe { library.thrust(stream, of.0.address(), of.1.address(), n)? };
-        let seconds = stream.event().and_then(|end| end.seconds_since(&begin));
-        Ok((seconds.map_err(words_of)?, Some(self.output(keys, values))))
+        let (keys, values) = work().map_err(words_of)?;
+        let (n, of) = (self.words.len(), (keys.pointer(), values.pointer()));
+        let seconds = self.timed(stream, || {
+            // SAFETY: there are `n` keys and values, which nobody else uses.
+            unsafe { library.thrust(stream, of.0.address(), of.1.address(), n) }
+        })?;
+        Ok((seconds, Some(self.output(keys, values))))
     }
 
     /// What a peer's keys and values are. For an argsort the values are positions.
-    fn output(&self, keys: Buffer<W>, values: Buffer<u8>) -> Output<W> {
+    fn output(&self, keys: Buffer<u8>, values: Buffer<u8>) -> Output {
         match self.what.task {
             Task::Keys => Output::Keys(keys),
             Task::Pairs | Task::Argsort => Output::Pairs(keys, values),
@@ -310,37 +353,80 @@ impl<'a, W: Key> Bench<'a, W> {
     }
 
     /// The last output of another process.
-    fn stored(&self, python: &mut Python) -> Result<Output<W>, String> {
+    fn stored(&self, python: &mut Python) -> Result<Output, String> {
         let file = File(File::path("output"));
         python.store(&file.0)?;
         let bytes = std::fs::read(&file.0).map_err(|error| error.to_string())?;
-        let wrong = "its output has another length than its input";
-        let stream = &self.card.stream;
-        match self.what.task {
-            Task::Argsort => {
-                let index: Vec<u32> = whole(&bytes, self.words.len()).ok_or(wrong)?;
-                stream.upload(&index).map(Output::Index).map_err(words_of)
-            }
-            _ => {
-                let words: Vec<W> = whole(&bytes, self.words.len()).ok_or(wrong)?;
-                stream.upload(&words).map(Output::Keys).map_err(words_of)
-            }
+        let (each, of): (usize, fn(Buffer<u8>) -> Output) = match self.what.task {
+            Task::Argsort => (size_of::<u32>(), Output::Index),
+            _ => (size_of::<W>(), Output::Keys),
+        };
+        if bytes.len() != self.words.len() * each {
+            return Err("its output has another length than its input".into());
         }
+        self.card.stream.upload(&bytes).map(of).map_err(words_of)
     }
 }
 
-/// `0, 1, 2, …`, each in so many bytes.
-fn positions(n: usize, bytes: usize) -> Vec<u8> {
-    let mut positions = Vec::with_capacity(n * bytes);
-    for i in 0..n as u128 {
-        positions.extend_from_slice(&i.to_le_bytes()[..bytes]);
+/// One sort by a classic. It restores its input before it is timed.
+fn classic<W: sweepsort_cuda::classic::Key + CardWord>(
+    bench: &Bench<'_, W>,
+    engine: &CudaEngine,
+    spec: &Spec,
+    mut clock: Option<&mut Clock>,
+) -> Result<(f64, Output), Error> {
+    let stream = engine.stream();
+    // What is still under way in another stream must not be timed.
+    bench.card.stream.synchronize()?;
+    let words = match bench.what.task {
+        Task::Keys => Some(stream.copied(&bench.words)?),
+        _ => None,
+    };
+    stream.synchronize()?;
+    if let Some(clock) = &mut clock {
+        clock.start(stream)?;
     }
-    positions
+    let begin = stream.event()?;
+    let (output, end) = match words {
+        Some(words) => {
+            let sorted = engine.sort_resident(words, spec, clock)?.0;
+            let end = stream.event()?;
+            (Output::Keys(bytes(stream, &sorted)?), end)
+        }
+        None if bench.what.task == Task::Argsort => {
+            let index = engine.argsort_resident(&bench.words, spec, clock)?.0;
+            let end = stream.event()?;
+            (Output::Index(bytes(stream, &index)?), end)
+        }
+        None => {
+            let (each, values) = (bench.value_bytes, &bench.values);
+            let ran = engine.sort_pairs_resident(&bench.words, values, each, spec, clock)?;
+            let end = stream.event()?;
+            (Output::Pairs(bytes(stream, &ran.0)?, ran.1), end)
+        }
+    };
+    let seconds = end.seconds_since(&begin)?;
+    // What checks the output does so in another stream.
+    stream.synchronize()?;
+    Ok((seconds, output))
 }
 
-/// The elements that some bytes are, if there are `n`.
-fn whole<T: Pod>(bytes: &[u8], n: usize) -> Option<Vec<T>> {
-    (bytes.len() == n * size_of::<T>()).then(|| bytemuck::pod_collect_to_vec(bytes))
+/// A copy of a buffer's bytes.
+fn bytes<T: Pod>(stream: &Stream, buffer: &Buffer<T>) -> Result<Buffer<u8>, Error> {
+    let from = Slice::from(buffer).cast::<u8>()?;
+    let mut to = stream.alloc::<u8>(from.len())?;
+    stream.copy(from, &mut to)?;
+    Ok(to)
+}
+
+/// An event that takes the time.
+fn timer(stream: &Stream) -> Result<CudaEvent, Error> {
+    let context = stream.device().context();
+    let event = context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+    event.map_err(|error| Error::Driver {
+        doing: "making an event",
+        why: format!("{error:?}"),
+    })
 }
 
 /// A file that is gone when dropped.

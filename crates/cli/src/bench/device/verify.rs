@@ -1,136 +1,159 @@
-//! Whether what a sort left on the card is right: by kernels, where it lies.
+//! Whether what a sort left on the card is right: the very bytes that the CPU engine's sort of the
+//! same input has, compared by kernels where they lie.
+//!
+//! ```text
+//! keys alone       the CPU's sorted keys ─┬─ output[i] = sorted[i]
+//! pairs, argsort   the CPU's stable order ┴─ output[i] = input[order[i]], keys and values
+//! ```
+//! Some take −0.0 and +0.0 for equal. Their answer is the order of floats as numbers, ties in the
+//! input's order; keys alone, too, are then compared by it.
 
 use bytemuck::Pod;
-use sweepsort::{Nan, Order};
-use sweepsort_cuda::classic::Key;
-use sweepsort_cuda::{Buffer, Codec, Error, Slice};
+use sweepsort::{Choice, Nan, RadixKey, Sorter};
+use sweepsort_cuda::{Buffer, Error, Slice, Stream, Words};
 
-use super::rounds::{Bench, Output};
+use super::planned::with_value;
+use super::rounds::{Bench, CardWord, Output};
 use super::words_of;
+use crate::bench::Sorted;
+use crate::bench::contender::Task;
 use crate::bench::peers::Facts;
 use crate::exit::Result;
 
-impl<W: Key> Bench<'_, W> {
-    /// Whether an output is in order and made of the input, and values show that ties kept theirs.
-    pub(super) fn verify(&self, output: &Output<W>, facts: &Facts) -> Result<(), String> {
-        let verdict = match output {
-            Output::Keys(keys) => self.verify_keys(keys, facts),
-            Output::Pairs(keys, values) => self.verify_pairs(keys, values, facts),
-            Output::Index(index) => self.verify_index(index, facts),
+/// The right output of one input, on the card.
+pub struct Answer<W: CardWord> {
+    /// The sorted keys; `None` where the order leads to them in the input.
+    keys: Option<Buffer<W>>,
+    /// Where the keys of the output lie: in the sorted keys, or in the input.
+    order: Buffer<u32>,
+}
+
+/// The answers for floats in total order, and for floats as numbers, each made when it is needed.
+pub struct Answers<'a, W: CardWord> {
+    oracle: Oracle<'a, W>,
+    by_total: [Option<Answer<W>>; 2],
+}
+
+/// The CPU engine, and an input's keys.
+pub struct Oracle<'a, W: CardWord> {
+    /// The stable order.
+    order: Box<dyn Fn(Nan) -> Result<Buffer<u32>, String> + 'a>,
+    /// The sorted keys.
+    keys: Box<dyn Fn() -> Result<Buffer<W>, String> + 'a>,
+    keys_alone: bool,
+    floats: bool,
+}
+
+impl<'a, W: CardWord> Oracle<'a, W> {
+    /// For keys that are words of this width.
+    pub fn of<K: RadixKey>(keys: &'a [K], stream: &'a Stream, what: Sorted) -> Self {
+        let sorter = |nan| {
+            let builder = Sorter::builder().engine(Choice::Cpu).nan(nan);
+            builder.build().map_err(|error| error.to_string())
         };
-        verdict.map_err(words_of)?
-    }
-
-    fn verify_keys(&self, keys: &Buffer<W>, facts: &Facts) -> Result<Result<(), String>, Error> {
-        if self.checks.fingerprint(keys)? != self.fingerprint {
-            return Ok(Err("the keys are not those of the input".into()));
-        }
-        let codes = self.codes(keys, facts)?;
-        Ok(in_order(
-            self.checks.disorder(&codes, W::mask(&(0..W::BITS)))?,
-        ))
-    }
-
-    fn verify_pairs(
-        &self,
-        keys: &Buffer<W>,
-        values: &Buffer<u8>,
-        facts: &Facts,
-    ) -> Result<Result<(), String>, Error> {
-        let (input, output) = match self.value_bytes {
-            4 => self.fingerprints::<u32>(keys, values)?,
-            8 => self.fingerprints::<u64>(keys, values)?,
-            _ => self.fingerprints::<u128>(keys, values)?,
+        let order = move |nan| {
+            let order = sorter(nan)?.argsort(keys);
+            let order = order.map_err(|error| error.to_string())?;
+            stream.upload(&order).map_err(words_of)
         };
-        if input != output {
-            return Ok(Err("the pairs are not those of the input".into()));
+        let sorted = move || {
+            let mut sorted = keys.to_vec();
+            let done = sorter(Nan::Total)?.sort(&mut sorted);
+            done.map_err(|error| error.to_string())?;
+            let words = K::words(&sorted).and_then(words::<W>);
+            let words = words.ok_or("the keys are words of another width")?;
+            stream.upload(words).map_err(words_of)
+        };
+        Oracle {
+            order: Box::new(order),
+            keys: Box::new(sorted),
+            keys_alone: what.task == Task::Keys,
+            floats: what.ty.is_float(),
         }
-        let codes = self.codes(keys, facts)?;
-        let all = W::mask(&(0..W::BITS));
-        if let Some(at) = self.checks.disorder(&codes, all)? {
-            return Ok(in_order(Some(at)));
+    }
+}
+
+/// The words, if they have this width.
+fn words<W: Pod>(words: Words<'_>) -> Option<&[W]> {
+    match words {
+        Words::W8(words) => bytemuck::try_cast_slice(words).ok(),
+        Words::W16(words) => bytemuck::try_cast_slice(words).ok(),
+        Words::W32(words) => bytemuck::try_cast_slice(words).ok(),
+        Words::W64(words) => bytemuck::try_cast_slice(words).ok(),
+        Words::W128(words) => bytemuck::try_cast_slice(words).ok(),
+    }
+}
+
+impl<'a, W: CardWord> Answers<'a, W> {
+    /// None is made yet.
+    pub fn of(oracle: Oracle<'a, W>) -> Self {
+        Answers {
+            oracle,
+            by_total: [None, None],
         }
-        let index = self.low_words(values)?;
-        Ok(stable(self.checks.unstable(&codes, &index, all)?))
+    }
+}
+
+impl<W: CardWord> Bench<'_, W> {
+    /// Whether an output is right.
+    pub(super) fn verify(&mut self, output: &Output, facts: &Facts) -> Result<(), String> {
+        let total = facts.total || !self.answers.oracle.floats;
+        let at = usize::from(total);
+        if self.answers.by_total[at].is_none() {
+            self.answers.by_total[at] = Some(self.answer(total)?);
+        }
+        match &self.answers.by_total[at] {
+            Some(answer) => self.compare(output, answer).map_err(words_of)?,
+            None => Err("there is no answer".into()),
+        }
     }
 
-    fn verify_index(
-        &self,
-        index: &Buffer<u32>,
-        facts: &Facts,
-    ) -> Result<Result<(), String>, Error> {
-        if !self.checks.is_permutation(index)? {
-            return Ok(Err("the index does not name every key once".into()));
+    fn answer(&self, total: bool) -> Result<Answer<W>, String> {
+        let oracle = &self.answers.oracle;
+        if !(total && oracle.keys_alone) {
+            let nan = if total { Nan::Total } else { Nan::Last };
+            let order = (oracle.order)(nan)?;
+            return Ok(Answer { keys: None, order });
         }
-        // What the index leads to is in order, and equal keys come by ascending positions.
-        let engine = &self.card.engine;
-        // SAFETY: the index is a permutation of the words' positions.
-        let sorted = unsafe { engine.gather(&self.words, index, size_of::<W>())? };
-        let codes = self.codes(&sorted, facts)?;
-        let all = W::mask(&(0..W::BITS));
-        Ok(match self.checks.disorder(&codes, all)? {
-            Some(at) => in_order(Some(at)),
-            None => stable(self.checks.unstable(&codes, index, all)?),
+        let keys = (oracle.keys)()?;
+        let identity = || {
+            let mut order = self.card.stream.alloc::<u32>(keys.len())?;
+            self.checks.positions(&mut order)?;
+            Ok(order)
+        };
+        let order = identity().map_err(words_of)?;
+        Ok(Answer {
+            keys: Some(keys),
+            order,
         })
     }
 
-    /// The codes of some words; −0.0 and +0.0 have one where a contender takes them for equal.
-    fn codes(&self, words: &Buffer<W>, facts: &Facts) -> Result<Buffer<W>, Error> {
-        let mut codes = self.card.stream.copied(words)?;
-        let codec = match facts.total {
-            true => self.codec,
-            false => Codec::for_records(self.codec.kind, Order::Ascending, Nan::Last),
+    fn compare(&self, output: &Output, answer: &Answer<W>) -> Result<Result<(), String>, Error> {
+        let (checks, order) = (&self.checks, &answer.order);
+        let wrong = |what: &str, at: Option<u64>| match at {
+            None => Ok(()),
+            Some(at) => Err(format!(
+                "the {what} at {at} is not the one that belongs there"
+            )),
         };
-        self.card.engine.encode(&mut codes, &codec.coder())?;
-        Ok(codes)
-    }
-
-    /// The fingerprints of the input's pairs, and of these.
-    fn fingerprints<V: Pod>(
-        &self,
-        keys: &Buffer<W>,
-        values: &Buffer<u8>,
-    ) -> Result<(u64, u64), Error> {
-        let of = |keys: &Buffer<W>, values: &Buffer<u8>| {
-            let values = Slice::from(values).cast::<V>()?;
-            self.checks.fingerprint_pairs(keys, values)
-        };
-        Ok((of(&self.words, &self.values)?, of(keys, values)?))
-    }
-
-    /// The lowest 32 bits of each value, which are its position.
-    fn low_words(&self, values: &Buffer<u8>) -> Result<Buffer<u32>, Error> {
-        let (stream, n) = (&self.card.stream, self.words.len());
-        let mut low = stream.alloc::<u32>(n)?;
-        if self.value_bytes == 4 {
-            stream.copy(Slice::from(values).cast::<u32>()?, &mut low)?;
-            return Ok(low);
+        if let Output::Index(index) = output {
+            // For an argsort the values are the positions.
+            let identity = Slice::from(&self.values).cast::<u32>()?;
+            let index = Slice::from(index).cast::<u32>()?;
+            let at = checks.misled(order, identity, index)?;
+            return Ok(wrong("index entry", at));
         }
-        let stride = (self.value_bytes / 4) as u32;
-        let every: Vec<u32> = (0..n as u32).map(|i| i * stride).collect();
-        let (engine, every) = (&self.card.engine, stream.upload(&every)?);
-        // SAFETY: so many words are the values of `n` keys.
-        let words = unsafe { engine.gather(values, &every, 4)? };
-        stream.copy(Slice::from(&words).cast::<u32>()?, &mut low)?;
-        Ok(low)
-    }
-}
-
-/// What an output is that is in order but for a place.
-fn in_order(disorder: Option<u64>) -> Result<(), String> {
-    match disorder {
-        None => Ok(()),
-        Some(at) => Err(format!("the keys at {at} and {} are out of order", at + 1)),
-    }
-}
-
-/// What an output is whose ties kept their order but for a place.
-fn stable(unstable: Option<u64>) -> Result<(), String> {
-    match unstable {
-        None => Ok(()),
-        Some(at) => Err(format!(
-            "the equal keys at {at} and {} changed places",
-            at + 1
-        )),
+        let (Output::Keys(keys) | Output::Pairs(keys, _) | Output::Index(keys)) = output;
+        let keys = Slice::from(keys).cast::<W>()?;
+        let from = answer.keys.as_ref().unwrap_or(&self.words);
+        let at = checks.misled(from, order, keys)?;
+        let (Output::Pairs(_, values), None) = (output, at) else {
+            return Ok(wrong("key", at));
+        };
+        with_value!(self.value_bytes, |V| {
+            let from = Slice::from(&self.values).cast::<V>()?;
+            let values = Slice::from(values).cast::<V>()?;
+            Ok(wrong("value", checks.misled(from, order, values)?))
+        })
     }
 }

@@ -1,0 +1,129 @@
+// The kernels of a onesweep sort, for one key width, SWEEPSORT_KEY_BITS.
+//
+//     histograms, begins          once
+//     pass_V_wide, pass_V_narrow  once for each digit and portion; V: bytes of a value, 0 for none
+//     pass_0_range_...            keys alone, where bits outside the range tell equal keys apart
+//     fill                        8-bit keys alone: instead of their one pass
+//     small_V, tiny_V             instead of all these
+//     disordered_V                pass_V_narrow with a ranker that is wrong on purpose, for the proof;
+//                                 32-bit keys only
+//     onesweep_shapes             what the host must know of them
+#include "begins.cuh"
+#include "disordered.cuh"
+#include "fill.cuh"
+#include "histograms.cuh"
+#include "tuning.cuh"
+
+#if SWEEPSORT_KEY_BITS == 8
+using Key = u8;
+#elif SWEEPSORT_KEY_BITS == 16
+using Key = u16;
+#elif SWEEPSORT_KEY_BITS == 32
+using Key = u32;
+#elif SWEEPSORT_KEY_BITS == 64
+using Key = u64;
+#elif SWEEPSORT_KEY_BITS == 128
+using Key = unsigned __int128;
+#else
+#error "compile with -DSWEEPSORT_KEY_BITS=8, 16, 32, 64 or 128"
+#endif
+
+extern __shared__ __align__(16) u8 shared_memory[];
+
+// Grid: up to BLOCKS a multiprocessor. Shared: SHARED_BYTES.
+extern "C" __global__ void __launch_bounds__(Histograms<Key>::THREADS, Histograms<Key>::BLOCKS)
+histograms(const __grid_constant__ Task<Key> task) {
+    Histograms<Key>(task, reinterpret_cast<u32*>(shared_memory)).run();
+}
+
+// Grid: 1. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(RADIX) begins(const __grid_constant__ Task<Key> task) {
+    __shared__ typename Begins<Key>::Shared shared;
+    Begins<Key>::run(task, shared);
+}
+
+#if SWEEPSORT_KEY_BITS == 8
+// Grid: up to BLOCKS a multiprocessor. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(Fill<Key>::THREADS, Fill<Key>::BLOCKS)
+fill(const __grid_constant__ Task<Key> task) {
+    __shared__ typename Fill<Key>::Shared shared;
+    Fill<Key>(task, shared).run();
+}
+#endif
+
+// What the host must know of a kernel.
+struct KernelShape {
+    u32 threads, tile, blocks, shared_bytes;
+};
+
+template <class S>
+constexpr KernelShape pass_shape() {
+    return {S::THREADS, S::TILE, S::BLOCKS, sizeof(PassShared<S>)};
+}
+
+template <class S>
+constexpr KernelShape small_shape() {
+    return {S::THREADS, S::TILE, 1, sizeof(typename S::Shared)};
+}
+
+#define PASS(name, S)                                                                       \
+    static_assert(sizeof(PassShared<S>) <= SHARED_KB * 1024, "it does not fit");            \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name(               \
+        const __grid_constant__ Task<Key> task, u32 pass, u32 portion) {                    \
+        Pass<S>(task, *reinterpret_cast<PassShared<S>*>(shared_memory)).run(pass, portion); \
+    }
+
+#define SMALL(name, S)                                                          \
+    static_assert(sizeof(S::Shared) <= SHARED_KB * 1024, "it does not fit");    \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(           \
+        const __grid_constant__ Task<Key> task) {                               \
+        S(task, *reinterpret_cast<typename S::Shared*>(shared_memory)).run();   \
+    }
+
+#define TINY(name, S)                                              \
+    extern "C" __global__ void __launch_bounds__(S::MOST, 1) name( \
+        const __grid_constant__ Task<Key> task) {                  \
+        __shared__ typename S::Shared shared;                      \
+        S(task, shared).run();                                     \
+    }
+
+#define KERNELS(V, T)              \
+    PASS(pass_##V##_wide, T::Wide) \
+    PASS(pass_##V##_narrow, T::Narrow)
+
+using Keys = Tuning<Key, Nothing, Check::BITS>;
+using Ranges = Tuning<Key, Nothing, Check::TAGS>;
+using Values4 = Tuning<Key, u32, Check::TAGS>;
+using Values8 = Tuning<Key, u64, Check::TAGS>;
+using Values16 = Tuning<Key, uint4, Check::TAGS>;
+
+KERNELS(0, Keys)
+KERNELS(0_range, Ranges)
+KERNELS(4, Values4)
+KERNELS(8, Values8)
+KERNELS(16, Values16)
+SMALL(small_0, Keys::Alone)
+SMALL(small_4, Values4::Alone)
+SMALL(small_8, Values8::Alone)
+SMALL(small_16, Values16::Alone)
+TINY(tiny_0, Keys::Least)
+TINY(tiny_4, Values4::Least)
+TINY(tiny_8, Values8::Least)
+TINY(tiny_16, Values16::Least)
+#if SWEEPSORT_KEY_BITS == 32
+PASS(disordered_0, Keys::Disordered)
+PASS(disordered_4, Values4::Disordered)
+#endif
+
+#define SHAPES(T) pass_shape<T::Wide>(), pass_shape<T::Narrow>(), small_shape<T::Alone>()
+
+// histograms, then for each payload wide, narrow and small.
+extern "C" __device__ KernelShape onesweep_shapes[] = {
+    {Histograms<Key>::THREADS, Histograms<Key>::THREADS* Histograms<Key>::LANES* Histograms<Key>::KEYS,
+     Histograms<Key>::BLOCKS, Histograms<Key>::SHARED_BYTES},
+    SHAPES(Keys),
+    SHAPES(Ranges),
+    SHAPES(Values4),
+    SHAPES(Values8),
+    SHAPES(Values16),
+};

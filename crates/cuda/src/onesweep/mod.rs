@@ -1,0 +1,614 @@
+//! The engine's own sort: onesweep, with kernels for every width of keys.
+//!
+//! | n | what is launched |
+//! |---|---|
+//! | to 1024 | `tiny`: one block, a key a thread, compared |
+//! | to a block's shared memory | `small`: one block, all passes |
+//! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
+//! | beyond, 8-bit keys alone | zeros, `histograms`, `begins`, `fill` |
+//!
+//! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
+
+mod task;
+
+use std::sync::Arc;
+
+use sweepsort_core::{Codec, Spec, Stage, Width, Word, with_width};
+
+use crate::args;
+use crate::device::Device;
+use crate::driver::CudaVersion;
+use crate::error::{Error, Result};
+use crate::image::{Image, Kind};
+use crate::launch::{Argument, Grid, Kernel, Module};
+use crate::memory::{Layout, Slice, SliceMut, Span};
+use crate::stream::{Clock, Stream};
+use task::{APART, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
+
+/// Bits of a digit, and how many values it has.
+pub const RADIX_BITS: u32 = 8;
+const RADIX: usize = 1 << RADIX_BITS;
+
+/// Keys that are compared rather than counted, at most.
+const TINY: usize = 1024;
+
+/// Threads of a block that fills.
+const FILL_THREADS: u32 = 256;
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// Counts of look-back have 30 bits, so a launch takes fewer keys.
+const PORTION_KEYS: usize = (1 << 30) - 1;
+
+/// The drivers that capture dependent launches into graphs.
+const DEPENDENT_NEEDS: CudaVersion = CudaVersion(12030);
+
+/// What travels with the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Nothing.
+    None,
+    /// A value of so many bytes: 4, 8 or 16.
+    Value(usize),
+    /// The key's position, in 4 or 8 bytes.
+    Index(usize),
+}
+
+impl Payload {
+    fn bytes(self) -> usize {
+        match self {
+            Payload::None => 0,
+            Payload::Value(bytes) | Payload::Index(bytes) => bytes,
+        }
+    }
+}
+
+/// Where a sort's keys and values lie; 0 for none. In place where both keys are the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places {
+    /// The keys.
+    pub keys: u64,
+    /// Where they go; for an index, nowhere.
+    pub keys_to: u64,
+    /// The values.
+    pub values: u64,
+    /// Where they go, or the index.
+    pub values_to: u64,
+}
+
+/// A sort, decided.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    n: usize,
+    width: Width,
+    payload: Payload,
+    codec: Codec,
+    bits: (u32, u32),
+    method: Method,
+}
+
+#[derive(Clone, Debug)]
+enum Method {
+    /// One launch of one block.
+    Alone {
+        kernel: Arc<Kernel>,
+        threads: u32,
+        shared_bytes: u32,
+    },
+    Passes(Box<Passes>),
+}
+
+/// The kernels, their grids, and the workspace.
+#[derive(Clone, Debug)]
+struct Passes {
+    histograms: (Arc<Kernel>, Grid),
+    begins: Arc<Kernel>,
+    /// Writes what the histogram says, instead of passes.
+    fill: Option<Arc<Kernel>>,
+    pass: Arc<Kernel>,
+    shape: Shape,
+    /// Blocks of a pass, or of `fill`, that run at the same time.
+    blocks: u32,
+    /// Whether launches may begin before the one in front has ended.
+    dependent: bool,
+    tiles: u32,
+    portion_tiles: u32,
+    portions: u32,
+    arrays: Arrays,
+}
+
+/// A kernel's shape, as the image tells it.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    threads: u32,
+    /// Keys that a block treats at a time.
+    tile: u32,
+    shared_bytes: u32,
+}
+
+/// The kernels' shapes: of the histograms, then for each payload wide, narrow and small.
+struct Shapes(Arc<[u32]>);
+
+impl Shapes {
+    const WIDE: usize = 0;
+    const NARROW: usize = 1;
+    const SMALL: usize = 2;
+
+    fn get(&self, row: usize) -> Result<Shape> {
+        match self.0.get(4 * row..4 * row + 4) {
+            Some(&[threads, tile, _, shared_bytes]) => Ok(Shape {
+                threads,
+                tile,
+                shared_bytes,
+            }),
+            _ => Err(Error::NoKernel {
+                image: "onesweep".to_owned(),
+                kernel: format!("shape {row}"),
+            }),
+        }
+    }
+
+    fn histograms(&self) -> Result<Shape> {
+        self.get(0)
+    }
+
+    fn of(&self, kernels: Kernels, which: usize) -> Result<Shape> {
+        self.get(1 + 3 * kernels.row + which)
+    }
+}
+
+/// The kernels for a payload: their place among the shapes, and the ends of their names.
+#[derive(Clone, Copy)]
+struct Kernels {
+    row: usize,
+    pass: &'static str,
+    alone: &'static str,
+}
+
+impl Kernels {
+    /// Of keys alone, of which all bits or some decide; of values.
+    fn of(payload: Payload, whole: bool) -> Option<Kernels> {
+        let (row, pass, alone) = match (payload.bytes(), whole) {
+            (0, true) => (0, "0", "0"),
+            (0, false) => (1, "0_range", "0"),
+            (4, _) => (2, "4", "4"),
+            (8, _) => (3, "8", "8"),
+            (16, _) => (4, "16", "16"),
+            _ => return None,
+        };
+        Some(Kernels { row, pass, alone })
+    }
+}
+
+/// The workspace's arrays. The first three begin as zeros.
+#[derive(Clone, Copy, Debug)]
+struct Arrays {
+    histograms: Span<u64>,
+    tickets: Span<u32>,
+    states: Span<u32>,
+    zeros: Span<u8>,
+    begins: Span<u64>,
+    routes: Span<Route>,
+    /// Keys, or records of keys and values, twice; the second may be empty.
+    keys: [Span<u8>; 2],
+    values: [Span<u8>; 2],
+    bytes: usize,
+}
+
+impl Sweep {
+    /// Decides; loads the kernels if that has not been done.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], [`Error::NoKernel`] for a payload of other bytes.
+    pub fn new(
+        device: &Device,
+        n: usize,
+        width: Width,
+        payload: Payload,
+        spec: &Spec,
+    ) -> Result<Sweep> {
+        let image = Image::of(Kind::Onesweep, width.bits()).unwrap_or(Image::ALL[0]);
+        let module = device.module(image)?;
+        let shapes = Shapes(module.table("onesweep_shapes")?);
+        let bits = (spec.bits.start, spec.bits.end);
+        let whole = bits == (0, width.bits());
+        let kernels = Kernels::of(payload, whole).ok_or_else(|| Error::NoKernel {
+            image: image.to_string(),
+            kernel: format!("pass with values of {} bytes", payload.bytes()),
+        })?;
+        let small = shapes.of(kernels, Shapes::SMALL)?;
+        let mut sweep = Sweep {
+            n,
+            width,
+            payload,
+            codec: spec.codec,
+            bits,
+            method: Method::Alone {
+                kernel: module.kernel(&format!("tiny_{}", kernels.alone))?,
+                threads: (n as u32).next_multiple_of(WARP),
+                shared_bytes: 0,
+            },
+        };
+        if n <= TINY {
+            return Ok(sweep);
+        }
+        sweep.method = if n <= small.tile as usize {
+            Method::Alone {
+                kernel: module.kernel(&format!("small_{}", kernels.alone))?,
+                threads: small_threads(n, small),
+                shared_bytes: small.shared_bytes,
+            }
+        } else {
+            let passes = Passes::new(device, &module, &shapes, kernels, &sweep)?;
+            Method::Passes(Box::new(passes))
+        };
+        Ok(sweep)
+    }
+
+    /// Ranks by a kernel that is wrong on purpose, for the proof that a wrong tile is found and ranked
+    /// again. Of 32-bit keys alone or with values of 4 bytes; others stay as they are.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn disordered(mut self, device: &Device) -> Result<Sweep> {
+        let name = match (&self.method, self.width, self.payload.bytes()) {
+            (Method::Passes(_), Width::W32, 0) => "disordered_0",
+            (Method::Passes(_), Width::W32, 4) => "disordered_4",
+            _ => return Ok(self),
+        };
+        let image = Image::of(Kind::Onesweep, self.width.bits()).unwrap_or(Image::ALL[0]);
+        let module = device.module(image)?;
+        let kernels = Kernels::of(self.payload, true).ok_or_else(|| Error::NoKernel {
+            image: image.to_string(),
+            kernel: name.to_owned(),
+        })?;
+        let shape = Shapes(module.table("onesweep_shapes")?).of(kernels, Shapes::NARROW)?;
+        let renewed = Passes::with(device, &module, name, shape, &self)?;
+        self.method = Method::Passes(Box::new(renewed));
+        Ok(self)
+    }
+
+    /// Digits that the bits have.
+    pub fn digits(&self) -> u32 {
+        (self.bits.1 - self.bits.0).div_ceil(RADIX_BITS)
+    }
+
+    /// Bytes of the workspace.
+    pub fn workspace_bytes(&self) -> usize {
+        match &self.method {
+            Method::Alone { .. } => 0,
+            Method::Passes(passes) => passes.arrays.bytes,
+        }
+    }
+
+    fn is_index(&self) -> bool {
+        matches!(self.payload, Payload::Index(_))
+    }
+
+    /// Whether keys and values lie together between the first and the last move: as long as each
+    /// other, they are then read and written at once.
+    fn records(&self) -> bool {
+        self.payload.bytes() == self.width.bytes()
+    }
+
+    /// Whether keys go to and fro within the workspace alone.
+    fn apart(&self) -> bool {
+        self.records() || self.is_index()
+    }
+
+    /// Whether the histogram says all: keys of one digit and nothing else.
+    fn fills(&self) -> bool {
+        self.width == Width::W8 && self.payload == Payload::None && self.bits == (0, RADIX_BITS)
+    }
+
+    /// Passes that are launched: one for each digit and, in place, one more that has no bits where
+    /// keys could else not end where they began.
+    fn passes(&self, in_place: bool) -> u32 {
+        let digits = self.digits().max(1);
+        match (in_place && !self.fills(), self.apart()) {
+            (false, _) => digits,
+            (true, false) => digits.next_multiple_of(2),
+            (true, true) => digits.max(2),
+        }
+    }
+
+    /// Puts the sort into the stream.
+    ///
+    /// # Errors
+    /// [`Error::Launch`], [`Error::Driver`], [`Error::Range`] for a workspace that is too small.
+    ///
+    /// # Safety
+    /// The places are those of `n` keys and values each, aligned to their sizes, on the stream's
+    /// device; nobody else uses them or the workspace before the sort is done.
+    pub unsafe fn enqueue(
+        &self,
+        stream: &Stream,
+        places: Places,
+        workspace: &SliceMut<'_, u8>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        let in_place = places.keys == places.keys_to;
+        if self.n == 0 || (in_place && self.digits() == 0) {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        with_width!(self.width, |W| unsafe {
+            self.enqueue_words::<W>(stream, places, in_place, workspace, clock)
+        })
+    }
+
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn enqueue_words<W: Word>(
+        &self,
+        stream: &Stream,
+        places: Places,
+        in_place: bool,
+        workspace: &SliceMut<'_, u8>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        let mut task = self.task::<W>(places, in_place);
+        let passes = match &self.method {
+            Method::Passes(passes) => passes,
+            Method::Alone {
+                kernel,
+                threads,
+                shared_bytes,
+            } => {
+                task.passes = self.digits();
+                let grid = Grid::new(1, *threads).shared(*shared_bytes);
+                // SAFETY: the caller's promise; one block stays within n keys.
+                unsafe { stream.launch(kernel, grid, args![Argument::plain(&task)])? };
+                return end(clock, Stage::Local, stream);
+            }
+        };
+        passes.fill(&mut task, workspace)?;
+        let zeros = passes.arrays.zeros;
+        // SAFETY: the workspace has so many bytes, which this sort alone uses.
+        let zeroed = unsafe { SliceMut::from_raw(zeros.within(workspace)?, zeros.len()) };
+        stream.fill(zeroed, 0)?;
+        let next = |grid: Grid| match passes.dependent {
+            true => grid.dependent(),
+            false => grid,
+        };
+        let (histograms, grid) = &passes.histograms;
+        // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
+        unsafe {
+            stream.launch(histograms, *grid, args![Argument::plain(&task)])?;
+            end(clock, Stage::Histogram, stream)?;
+            let grid = next(Grid::new(1, RADIX as u32));
+            stream.launch(&passes.begins, grid, args![Argument::plain(&task)])?;
+        }
+        end(clock, Stage::Scan, stream)?;
+        if let Some(fill) = &passes.fill {
+            let grid = next(Grid::new(passes.blocks, FILL_THREADS));
+            // SAFETY: as above.
+            unsafe { stream.launch(fill, grid, args![Argument::plain(&task)])? };
+            return end(clock, Stage::Scatter, stream);
+        }
+        for pass in 0..task.passes {
+            for portion in 0..passes.portions {
+                let left = passes.tiles - portion * passes.portion_tiles;
+                let blocks = left.min(passes.portion_tiles).min(passes.blocks);
+                let grid =
+                    Grid::new(blocks, passes.shape.threads).shared(passes.shape.shared_bytes);
+                let arguments = args![Argument::plain(&task), pass, portion];
+                // SAFETY: as above.
+                unsafe { stream.launch(&passes.pass, next(grid), arguments)? };
+            }
+        }
+        end(clock, Stage::Scatter, stream)
+    }
+
+    fn task<W: Word>(&self, places: Places, in_place: bool) -> Task<W> {
+        let flag = |flag, is| if is { flag } else { 0 };
+        let mut task = Task {
+            keys: [0; 4],
+            values: [0; 4],
+            n: self.n as u64,
+            histograms: 0,
+            begins: 0,
+            routes: 0,
+            tickets: 0,
+            states: 0,
+            begin_bit: self.bits.0,
+            end_bit: self.bits.1,
+            passes: self.passes(in_place),
+            tiles: 0,
+            portion_tiles: 0,
+            portions: 0,
+            flags: flag(IN_PLACE, in_place)
+                | flag(INDEX, self.is_index())
+                | flag(APART, self.is_index())
+                | flag(RECORDS, self.records()),
+            codec: self.codec.coder::<W>().into(),
+        };
+        (task.keys[SOURCE], task.keys[RESULT]) = (places.keys, places.keys_to);
+        (task.values[SOURCE], task.values[RESULT]) = (places.values, places.values_to);
+        task
+    }
+
+    /// How many passes ordered keys in the last sort that used this workspace. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], [`Error::Range`].
+    pub fn passes_run(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<u32> {
+        let Method::Passes(passes) = &self.method else {
+            return Ok(self.digits());
+        };
+        let routes = passes.arrays.routes.within(workspace)?;
+        let mut found = vec![Route::default(); self.digits() as usize];
+        // SAFETY: there are more routes than digits in the workspace.
+        let written = unsafe { Slice::from_raw(routes, found.len()) };
+        stream.read(written, &mut found)?;
+        let sorts = found.iter().filter(|route| route.does == Route::SORTS);
+        Ok(sorts.count() as u32)
+    }
+}
+
+impl Passes {
+    fn new(
+        device: &Device,
+        module: &Module,
+        shapes: &Shapes,
+        kernels: Kernels,
+        sweep: &Sweep,
+    ) -> Result<Passes> {
+        let wide = shapes.of(kernels, Shapes::WIDE)?;
+        let multiprocessors = device.facts().multiprocessors as usize;
+        // Where not every other multiprocessor would have a tile, there are more of narrow ones.
+        let is_wide = 2 * sweep.n >= wide.tile as usize * multiprocessors;
+        let (shape, which) = match is_wide {
+            true => (wide, "wide"),
+            false => (shapes.of(kernels, Shapes::NARROW)?, "narrow"),
+        };
+        Self::with(
+            device,
+            module,
+            &format!("pass_{}_{which}", kernels.pass),
+            shape,
+            sweep,
+        )
+    }
+
+    /// With this kernel for the passes.
+    fn with(
+        device: &Device,
+        module: &Module,
+        pass: &str,
+        shape: Shape,
+        sweep: &Sweep,
+    ) -> Result<Passes> {
+        let facts = device.facts();
+        let too_many = || Error::Range {
+            what: "tiles of a sort",
+            got: sweep.n / shape.tile as usize,
+            have: u32::MAX as usize,
+        };
+        let tiles = u32::try_from(sweep.n.div_ceil(shape.tile as usize)).map_err(|_| too_many())?;
+        let portion_tiles = (PORTION_KEYS / shape.tile as usize) as u32;
+        let portions = tiles.div_ceil(portion_tiles);
+        let together = |kernel: &Kernel, shape: Shape| -> Result<u32> {
+            let blocks = kernel.blocks_per_multiprocessor(shape.threads, shape.shared_bytes)?;
+            Ok(blocks.max(1) * facts.multiprocessors)
+        };
+        let counting = Shapes(module.table("onesweep_shapes")?).histograms()?;
+        let histograms = module.kernel("histograms")?;
+        let blocks = sweep.n.div_ceil(counting.tile as usize);
+        let blocks = blocks.min(together(&histograms, counting)? as usize) as u32;
+        let grid = Grid::new(blocks, counting.threads).shared(counting.shared_bytes);
+        let pass = module.kernel(pass)?;
+        let fill = match sweep.fills() {
+            true => Some(module.kernel("fill")?),
+            false => None,
+        };
+        let filling = Shape {
+            threads: FILL_THREADS,
+            tile: 0,
+            shared_bytes: 0,
+        };
+        Ok(Passes {
+            histograms: (histograms, grid),
+            begins: module.kernel("begins")?,
+            blocks: match &fill {
+                Some(fill) => together(fill, filling)?,
+                None => together(&pass, shape)?,
+            },
+            fill,
+            pass,
+            shape,
+            dependent: facts.capability >= (9, 0) && facts.cuda >= DEPENDENT_NEEDS,
+            tiles,
+            portion_tiles,
+            portions,
+            arrays: Arrays::of(sweep, tiles, portions),
+        })
+    }
+
+    /// Fills in where the workspace's arrays lie.
+    fn fill<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
+        let arrays = &self.arrays;
+        task.histograms = arrays.histograms.within(workspace)?.address();
+        task.begins = arrays.begins.within(workspace)?.address();
+        task.routes = arrays.routes.within(workspace)?.address();
+        task.tickets = arrays.tickets.within(workspace)?.address();
+        task.states = arrays.states.within(workspace)?.address();
+        for (slot, which) in [(SCRATCH, 0), (OTHER, 1)] {
+            task.keys[slot] = arrays.keys[which].within(workspace)?.address();
+            task.values[slot] = arrays.values[which].within(workspace)?.address();
+        }
+        task.tiles = self.tiles;
+        task.portion_tiles = self.portion_tiles;
+        task.portions = self.portions;
+        Ok(())
+    }
+}
+
+impl Arrays {
+    fn of(sweep: &Sweep, tiles: u32, portions: u32) -> Arrays {
+        let in_place = !sweep.is_index();
+        let passes = sweep.passes(in_place) as usize;
+        let tiles = if sweep.fills() { 0 } else { tiles as usize };
+        let portions = portions as usize;
+        let mut layout = Layout::new();
+        let histograms = layout.array(passes * RADIX);
+        let tickets = layout.array(passes * portions);
+        let states = layout.array(passes.saturating_mul(tiles).saturating_mul(RADIX));
+        let zeros = layout.all();
+        let begins = layout.array(passes * portions * RADIX);
+        let routes = layout.array(passes);
+        let (key, value) = (sweep.width.bytes(), sweep.payload.bytes());
+        let (key, value) = match sweep.records() {
+            true => (key + value, 0),
+            false => (key, value),
+        };
+        // One move needs no scratch memory; with two, keys are there once.
+        let used = match passes {
+            1 => 0,
+            2 => 1,
+            _ if sweep.apart() => 2,
+            _ => 1,
+        };
+        let (mut keys, mut values) = ([Span::EMPTY; 2], [Span::EMPTY; 2]);
+        for slot in 0..used {
+            keys[slot] = layout.array(sweep.n.saturating_mul(key));
+            values[slot] = layout.array(sweep.n.saturating_mul(value));
+        }
+        Arrays {
+            histograms,
+            tickets,
+            states,
+            zeros,
+            begins,
+            routes,
+            keys,
+            values,
+            bytes: layout.bytes(),
+        }
+    }
+}
+
+/// Threads for the one block of a small sort: no more than have work, for they wait for each other.
+fn small_threads(n: usize, small: Shape) -> u32 {
+    let most = small.threads;
+    let items = small.tile / most;
+    let mut threads = match n {
+        0..=1024 => RADIX as u32,
+        1025..=2048 => 2 * RADIX as u32,
+        _ => 4 * RADIX as u32,
+    }
+    .min(most);
+    while ((threads * items) as usize) < n {
+        threads *= 2;
+    }
+    threads
+}
+
+/// A stage has ended, where somebody asks.
+fn end(clock: &mut Option<&mut Clock>, stage: Stage, stream: &Stream) -> Result<()> {
+    match clock {
+        Some(clock) => clock.end(stage, stream),
+        None => Ok(()),
+    }
+}
