@@ -377,7 +377,7 @@ fn far<K: Word>(stream: &Stream, checks: &Checks) -> Result<()> {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Its output function.
-fn mix(mut x: u64) -> u64 {
+pub(crate) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -396,7 +396,7 @@ fn hash<K: Word>(key: K, words: &[u32]) -> u64 {
 }
 
 /// The `i`-th random key.
-fn random<K: Word>(i: u64, seed: u64, mask: K) -> K {
+pub(crate) fn random<K: Word>(i: u64, seed: u64, mask: K) -> K {
     let x = seed.wrapping_add((i + 1).wrapping_mul(STEP));
     K::truncate(u128::from(mix(!x)) << 64 | u128::from(mix(x))) & mask
 }

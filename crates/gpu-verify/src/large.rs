@@ -6,7 +6,7 @@ use sweepsort_cuda::classic::{Algorithm, Key};
 use sweepsort_cuda::{Buffer, Checks, Codec, CudaEngine, Device, Slice, SliceMut, Spec};
 
 /// Bits of which keys that are to repeat are made: 22 of a `u64`, 11 of a `u32`.
-const FEW: u128 = 0x9249_2492_4924_9249;
+pub(crate) const FEW: u128 = 0x9249_2492_4924_9249;
 
 /// Keys alone, pairs, and an argsort, of `n` records and of one less and one more. Returns how many
 /// there were in all.

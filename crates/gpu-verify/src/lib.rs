@@ -11,14 +11,24 @@
 //! | `golden/…` | the worked examples of the teaching texts, array by array, from the device |
 //! | `check/…` | the checks on the device: they see what the host sees, and every planted fault |
 //! | `bisect/…` | every array beside the twin's, and sorts in which a stage is the twin's |
+//! | `failed/launch` | calls that do not fit a plan, and a device that is spoiled: errors, no panic |
+//! | `device/…` | plans of a key width on device memory: payloads, orders, policies, ranges of bits |
+//! | `raw/unaligned` | addresses at every multiple of an element's size, and what lies around them |
+//! | `skips` | how many passes move keys of which some bytes vary |
+//! | `disordered` | tiles that a wrong ranker has disordered are ranked again |
+//! | `graph/capture` | sorts in CUDA graphs, replayed with other contents |
+//! | `threads/streams` | many threads, each with a stream of its own; a plan that two share |
+//! | `small/…` | every size up to 2100, then steps up to three tiles |
 //! | `suite/…` | the testkit's table, with guards around every buffer |
+//! | `memory/oom` | memory that is short, at a plan and in the engine, and then is not |
 //! | `blocks/…` | digits and blocks of every kind that an algorithm takes |
-//! | `large/…` | 2^24 to nearly 2^32 keys, checked on the device: order, multiset, stability |
+//! | `large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
 
 mod bisection;
 mod checks;
 mod golden;
 mod large;
+mod onesweep;
 mod record;
 
 use sweepsort_core::{Width, with_width};
@@ -65,6 +75,7 @@ pub fn cuda_cases() -> Vec<Case> {
             with_width!(width, |K| told(checks::run::<K>()))
         }));
     }
+    cases.extend(onesweep::cases());
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();
         cases.push(Case::new(format!("bisect/{name}"), move || {

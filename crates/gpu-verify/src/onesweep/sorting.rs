@@ -1,0 +1,189 @@
+//! A sort by a plan on the device, beside the host's stable sort.
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use anyhow::Result;
+use bytemuck::Pod;
+use sweepsort_core::{Codec, Nan, Order, Shape, Spec, Word};
+use sweepsort_testkit::{Ordered, Wanted, oracle};
+
+use super::{ALGORITHM, Rig, random, same};
+
+/// What is to be done with keys.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// Sort them alone.
+    Keys,
+    /// Sort them with values of so many bytes.
+    Pairs(usize),
+    /// Fill an index with entries of so many bytes.
+    Argsort(usize),
+}
+
+impl Work {
+    /// Values that travel with the keys at all sizes that kernels are for, others, and both indexes.
+    pub const ALL: [Work; 10] = [
+        Work::Keys,
+        Work::Pairs(1),
+        Work::Pairs(2),
+        Work::Pairs(4),
+        Work::Pairs(8),
+        Work::Pairs(12),
+        Work::Pairs(16),
+        Work::Pairs(24),
+        Work::Argsort(4),
+        Work::Argsort(8),
+    ];
+}
+
+/// Keys as words, and where a stable sort takes each.
+pub struct Sorting<W> {
+    words: Vec<W>,
+    /// Of keys alone.
+    alone: Answer,
+    /// Of pairs and argsort, where NaNs and zeros may tie.
+    records: Answer,
+}
+
+/// A specification, and the words' positions in the order that it asks for.
+struct Answer {
+    spec: Spec,
+    order: Vec<usize>,
+}
+
+impl<W: Word> Sorting<W> {
+    /// Keys that are `W` in memory, to be sorted by some bits.
+    pub fn new<K: Ordered>(keys: &[K], order: Order, nan: Nan, bits: Range<u32>) -> Self {
+        let answer = |codec: Codec, wanted: Wanted| Answer {
+            spec: Spec {
+                codec,
+                bits: bits.clone(),
+                stable: true,
+                algorithm: ALGORITHM.into(),
+            },
+            order: oracle::order(keys, &wanted),
+        };
+        let some = Some(bits.clone());
+        Sorting {
+            words: keys.iter().map(|key| W::truncate(key.raw())).collect(),
+            alone: answer(
+                Codec::for_keys(K::KIND, order, nan),
+                Wanted::of_keys(order, nan, some.clone()),
+            ),
+            records: answer(
+                Codec::for_records(K::KIND, order, nan),
+                Wanted::of_records(order, nan, some),
+            ),
+        }
+    }
+
+    /// Sorts, in place or from one buffer to another, and compares. An argsort is never in place.
+    ///
+    /// # Errors
+    /// What is not as it must be.
+    pub fn run(&self, rig: &Rig, work: Work, in_place: bool) -> Result<()> {
+        match work {
+            Work::Keys => self.keys(rig, in_place),
+            Work::Pairs(1) => self.pairs::<u8>(rig, in_place),
+            Work::Pairs(2) => self.pairs::<u16>(rig, in_place),
+            Work::Pairs(4) => self.pairs::<u32>(rig, in_place),
+            Work::Pairs(8) => self.pairs::<u64>(rig, in_place),
+            Work::Pairs(12) => self.pairs::<[u32; 3]>(rig, in_place),
+            Work::Pairs(16) => self.pairs::<u128>(rig, in_place),
+            Work::Pairs(24) => self.pairs::<[u64; 3]>(rig, in_place),
+            Work::Argsort(4) => self.argsort(rig, |i| i as u32),
+            Work::Argsort(8) => self.argsort(rig, |i| i as u64),
+            Work::Pairs(bytes) | Work::Argsort(bytes) => {
+                anyhow::bail!("there are no payloads of {bytes} bytes here")
+            }
+        }?;
+        rig.intact()
+    }
+
+    fn keys(&self, rig: &Rig, in_place: bool) -> Result<()> {
+        let Answer { spec, order } = &self.alone;
+        let (stream, n) = (&rig.stream, self.words.len());
+        let plan = rig.plan(Shape::keys(n, W::WIDTH), spec)?;
+        let mut workspace = rig.workspace(&plan)?;
+        let mut keys = stream.upload(&self.words)?;
+        let mut to = stream.alloc::<W>(n)?;
+        let sorted = if in_place {
+            plan.sort::<W>(stream, (&mut keys).into(), (&mut workspace).into())?;
+            &keys
+        } else {
+            plan.sort_to::<W>(
+                stream,
+                (&keys).into(),
+                (&mut to).into(),
+                (&mut workspace).into(),
+            )?;
+            same("the source", &stream.download(&keys)?, &self.words)?;
+            &to
+        };
+        let expected = oracle::follow(&self.words, order);
+        same("the keys", &stream.download(sorted)?, &expected)
+    }
+
+    fn pairs<V: Pod + PartialEq + Debug>(&self, rig: &Rig, in_place: bool) -> Result<()> {
+        let Answer { spec, order } = &self.records;
+        let (stream, n) = (&rig.stream, self.words.len());
+        let before = values::<V>(n);
+        let plan = rig.plan(Shape::pairs(n, W::WIDTH, size_of::<V>()), spec)?;
+        let mut workspace = rig.workspace(&plan)?;
+        let (mut keys, mut values) = (stream.upload(&self.words)?, stream.upload(&before)?);
+        let (mut keys_to, mut values_to) = (stream.alloc::<W>(n)?, stream.alloc::<V>(n)?);
+        let (sorted, moved) = if in_place {
+            plan.sort_pairs::<W, V>(
+                stream,
+                (&mut keys).into(),
+                (&mut values).into(),
+                (&mut workspace).into(),
+            )?;
+            (&keys, &values)
+        } else {
+            plan.sort_pairs_to::<W, V>(
+                stream,
+                (&keys).into(),
+                (&values).into(),
+                (&mut keys_to).into(),
+                (&mut values_to).into(),
+                (&mut workspace).into(),
+            )?;
+            same("the source's keys", &stream.download(&keys)?, &self.words)?;
+            same("the source's values", &stream.download(&values)?, &before)?;
+            (&keys_to, &values_to)
+        };
+        let expected = oracle::follow(&self.words, order);
+        same("the pairs' keys", &stream.download(sorted)?, &expected)?;
+        let expected = oracle::follow(&before, order);
+        same("the pairs' values", &stream.download(moved)?, &expected)
+    }
+
+    fn argsort<I: Word>(&self, rig: &Rig, entry: impl Fn(usize) -> I) -> Result<()> {
+        let Answer { spec, order } = &self.records;
+        let (stream, n) = (&rig.stream, self.words.len());
+        let plan = rig.plan(Shape::argsort(n, W::WIDTH, size_of::<I>()), spec)?;
+        let mut workspace = rig.workspace(&plan)?;
+        let keys = stream.upload(&self.words)?;
+        let mut index = stream.alloc::<I>(n)?;
+        plan.argsort::<W, I>(
+            stream,
+            (&keys).into(),
+            (&mut index).into(),
+            (&mut workspace).into(),
+        )?;
+        same("the indexed keys", &stream.download(&keys)?, &self.words)?;
+        let expected: Vec<I> = order.iter().map(|&i| entry(i)).collect();
+        same("the index", &stream.download(&index)?, &expected)
+    }
+}
+
+/// Random values of up to 16 bytes and of 24, different ones as far as their bytes allow.
+fn values<V: Pod>(n: usize) -> Vec<V> {
+    let words: Vec<u64> = random(3 * n, 1, u64::MAX);
+    words
+        .chunks(3)
+        .map(|three| bytemuck::pod_read_unaligned(&bytemuck::cast_slice(three)[..size_of::<V>()]))
+        .collect()
+}
