@@ -44,7 +44,7 @@ mod stream;
 
 pub use cudarc;
 // What a sort on a device is told.
-pub use sweepsort_core::{Codec, Shape, Spec, Width, Words};
+pub use sweepsort_core::{Codec, Shape, Spec, Width, Word, Words};
 
 pub use check::Checks;
 pub use device::{Device, Facts, Memory};
