@@ -180,7 +180,8 @@ pub struct SortArgs {
     #[arg(long, value_name = "FILE", requires = "values", value_hint = clap::ValueHint::FilePath)]
     pub values_out: Option<PathBuf>,
 
-    /// What sorts: auto, cpu, cuda or wgpu; see 'sweepsort devices'
+    /// What sorts: auto (the engine expected to be the fastest), cpu, cuda or wgpu; see 'sweepsort
+    /// devices'
     #[arg(long, value_name = "ENGINE", default_value = "auto", value_parser = names(Choice::ALL, Choice::name),
           hide_possible_values = true, hide_default_value = true)]
     pub engine: Choice,

@@ -35,15 +35,26 @@ pub fn run(args: &DevicesArgs) -> Result<()> {
             .map_err(|error| Failure::system(format!("cannot write the list: {error}")))?;
         return print(&format!("{array}\n"));
     }
-    let mut text = String::new();
-    for listed in &devices {
-        let Listed { device, .. } = listed;
-        text += &match &device.absent {
-            Some(why) => format!("{:<6}absent: {why}\n", device.engine),
-            None => format!("{:<6}{}{}\n", device.engine, device.name, memory(listed)),
-        };
+    print(&devices.iter().map(line).collect::<String>())
+}
+
+/// A device's line in the list.
+fn line(listed: &Listed) -> String {
+    let Device {
+        engine,
+        name,
+        absent,
+        auto,
+    } = &listed.device;
+    if let Some(why) = absent {
+        return format!("{engine:<6}absent: {why}\n");
     }
-    print(&text)
+    // The CPU is what remains, and needs no word.
+    let auto = match *auto && *engine != "cpu" {
+        true => "; auto takes it where it expects that to be faster",
+        false => "",
+    };
+    format!("{engine:<6}{name}{}{auto}\n", memory(listed))
 }
 
 fn listed(mut device: Device) -> Listed {
@@ -83,5 +94,49 @@ fn memory(listed: &Listed) -> String {
             )
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let (card, gone) = ("NVIDIA H200", "it was sold");
+        // Engine, name, why absent, whether auto may take it, the line.
+        let cases = [
+            (
+                "cpu",
+                "2 cores",
+                None,
+                true,
+                "cpu   2 cores, 4.00 GiB of memory (1.00 GiB available)\n",
+            ),
+            (
+                "cuda",
+                card,
+                None,
+                true,
+                "cuda  NVIDIA H200; auto takes it where it expects that to be faster\n",
+            ),
+            ("cuda", card, None, false, "cuda  NVIDIA H200\n"),
+            ("wgpu", "", Some(gone), false, "wgpu  absent: it was sold\n"),
+        ];
+        for (engine, name, absent, auto, expected) in cases {
+            let memory = |gib: u64| (engine == "cpu").then_some(gib << 30);
+            let listed = Listed {
+                device: Device {
+                    engine,
+                    name: name.to_owned(),
+                    absent: absent.map(str::to_owned),
+                    auto,
+                },
+                cores: None,
+                memory_bytes: memory(4),
+                memory_available_bytes: memory(1),
+            };
+            assert_eq!(line(&listed), expected);
+        }
     }
 }

@@ -66,6 +66,15 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
+    /// The same task, for as long as this one is borrowed: for one try that may fail.
+    pub fn reborrow(&mut self) -> Task<'_> {
+        match self {
+            Task::Keys(keys) => Task::Keys(keys.reborrow()),
+            Task::Pairs(keys, values) => Task::Pairs(keys.reborrow(), values.reborrow()),
+            Task::Argsort(keys, index) => Task::Argsort(*keys, index.reborrow()),
+        }
+    }
+
     /// The task's shape.
     pub fn shape(&self) -> Shape {
         match self {
@@ -106,6 +115,16 @@ impl<'a> ValuesMut<'a> {
         }
     }
 
+    /// The same values, for as long as these are borrowed.
+    pub fn reborrow(&mut self) -> ValuesMut<'_> {
+        ValuesMut {
+            start: self.start,
+            len: self.len,
+            value_bytes: self.value_bytes,
+            borrow: PhantomData,
+        }
+    }
+
     /// How many values there are.
     pub fn len(&self) -> usize {
         self.len
@@ -138,6 +157,14 @@ pub enum IndexMut<'a> {
 }
 
 impl IndexMut<'_> {
+    /// The same entries, for as long as these are borrowed.
+    pub fn reborrow(&mut self) -> IndexMut<'_> {
+        match self {
+            IndexMut::U32(index) => IndexMut::U32(index),
+            IndexMut::U64(index) => IndexMut::U64(index),
+        }
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         match self {

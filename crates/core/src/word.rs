@@ -271,3 +271,10 @@ macro_rules! shape {
     )*};
 }
 shape!(Words, WordsMut);
+
+impl WordsMut<'_> {
+    /// The same words, for as long as these are borrowed.
+    pub fn reborrow(&mut self) -> WordsMut<'_> {
+        with_words!(WordsMut, self, |slice| (&mut **slice).into())
+    }
+}

@@ -42,6 +42,11 @@ impl CpuEngine {
         }
     }
 
+    /// How many threads share a large task that comes from the calling thread. Starts none.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+
     /// Where the workers come from.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool

@@ -25,11 +25,16 @@ impl Pool {
     }
 
     /// How many workers a large input will have. Starts nothing.
+    ///
+    /// The system is asked once, since reading a container's limits takes it some microseconds.
     pub(crate) fn threads(&self) -> usize {
+        static CORES: OnceLock<usize> = OnceLock::new();
         match self.threads {
             Some(threads) => threads.max(1),
             None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
-            None => std::thread::available_parallelism().map_or(1, |threads| threads.get()),
+            None => {
+                *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+            }
         }
     }
 

@@ -143,7 +143,9 @@ impl Error {
                 engine,
                 why: absent.to_string(),
             },
-            Error::OutOfMemory { bytes, .. } if data == DataState::Untouched => {
+            Error::OutOfMemory { bytes, .. } | Error::HostMemory { bytes }
+                if data == DataState::Untouched =>
+            {
                 sweepsort_core::Error::OutOfMemory { bytes }
             }
             other => sweepsort_core::Error::Device {

@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use bytemuck::Pod;
-use cudarc::driver::CudaEvent;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstreamCaptureStatus};
+use cudarc::driver::{CudaEvent, result};
 
 use crate::device::Device;
 use crate::error::{Error, Result, while_doing};
@@ -42,10 +42,10 @@ pub struct Tuning {
     pub from_bytes: usize,
 }
 
-/// Threads that saturate the link, where the machine has as many.
+/// The most threads that copy, where the machine runs as many at once.
 const THREADS: usize = 8;
 
-/// The tuning, but for how many threads there are.
+/// The tuning where it does.
 const TUNING: Tuning = Tuning {
     threads: THREADS,
     chunk_bytes: 1 << 20,
@@ -57,7 +57,7 @@ const TUNING: Tuning = Tuning {
 const SMALLEST: usize = 256 << 10;
 
 impl Default for Tuning {
-    /// As measured on a link of PCIe 5, with no more threads than the machine runs at once.
+    /// With no more threads than the machine runs at once, and eight at most.
     fn default() -> Self {
         let most = thread::available_parallelism().map_or(1, usize::from);
         Tuning {
@@ -171,7 +171,7 @@ impl Staging {
         }
         // SAFETY: as the caller says; nothing of it is under way after the wait.
         let copied = unsafe { put_up(from, to, bytes, stream) };
-        stream.synchronize()?;
+        finish(stream)?;
         copied
     }
 
@@ -191,7 +191,7 @@ impl Staging {
     ) -> Result<()> {
         self.admit(stream)?;
         // No other copy waits for what is in this stream.
-        stream.synchronize()?;
+        finish(stream)?;
         if bytes == 0 {
             return Ok(());
         }
@@ -206,7 +206,7 @@ impl Staging {
         }
         // SAFETY: as the caller says; nothing of it is under way after the wait.
         let copied = unsafe { put_down(from, to, bytes, stream) };
-        stream.synchronize()?;
+        finish(stream)?;
         copied
     }
 
@@ -399,7 +399,7 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         // Its memory goes next, and copies may still read it.
-        let _ = self.stream.synchronize();
+        let _ = finish(&self.stream);
     }
 }
 
@@ -423,7 +423,7 @@ impl Drop for Underway<'_> {
         if !self.over {
             for lane in self.lanes {
                 // A failure here is that of the copy.
-                let _ = lane.stream.synchronize();
+                let _ = finish(&lane.stream);
             }
         }
     }
@@ -528,6 +528,18 @@ fn on_each(
         }
         done
     })
+}
+
+/// Waits until a stream is through, whatever else has failed: `cudarc` does not where something
+/// that was dropped has left an error.
+fn finish(stream: &Stream) -> Result<()> {
+    let raw = stream.raw();
+    // SAFETY: the context and the stream are there as long as `stream` is.
+    let waited = unsafe {
+        result::ctx::set_current(raw.context().cu_ctx())
+            .and_then(|()| result::stream::synchronize(raw.cu_stream()))
+    };
+    waited.map_err(while_doing("waiting for a stream"))
 }
 
 /// Puts a copy to the device into a stream.

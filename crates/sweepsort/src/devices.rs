@@ -1,6 +1,11 @@
 //! Which engines are here, and for each absent one, why.
 
+#[cfg(feature = "cuda")]
+use std::sync::{Arc, Mutex, PoisonError};
+
 use sweepsort_core::{Choice, Error};
+
+use crate::rental::Open;
 
 /// An engine's device, or the reason why the engine is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +17,7 @@ pub struct Device {
     pub name: String,
     /// Why the engine is absent, and what would work.
     pub absent: Option<String>,
-    /// Whether [`Choice::Auto`] may take it.
+    /// Whether [`Choice::Auto`] may take it, where it expects that to be faster.
     pub auto: bool,
 }
 
@@ -44,14 +49,18 @@ const NO_WGPU: &str = "this version has no wgpu engine yet; use cpu";
 /// The devices of the CUDA engine, or why there is none.
 #[cfg(feature = "cuda")]
 fn cuda() -> Vec<Device> {
-    let device = |name, absent| Device {
+    let device = |name, absent: Option<String>, auto| Device {
         engine: "cuda",
         name,
         absent,
-        auto: false,
+        auto,
     };
     match sweepsort_cuda::Device::all() {
-        Err(error) => vec![device(String::new(), Some(or_cpu(&error.to_string())))],
+        Err(error) => vec![device(
+            String::new(),
+            Some(or_cpu(&error.to_string())),
+            false,
+        )],
         Ok(all) => {
             let driver = sweepsort_cuda::Device::driver_release().unwrap_or("unknown");
             let name = |facts: sweepsort_cuda::Facts| {
@@ -64,7 +73,11 @@ fn cuda() -> Vec<Device> {
                 )
             };
             all.into_iter()
-                .map(|facts| device(name(facts), None))
+                .map(|facts| {
+                    // The first device is the one that is opened.
+                    let first = facts.ordinal == 0;
+                    device(name(facts), None, first)
+                })
                 .collect()
         }
     }
@@ -76,10 +89,26 @@ fn or_cpu(why: &str) -> String {
     format!("{why}, or use cpu")
 }
 
-/// Opens the CUDA engine on the first device.
+/// The first device, opened when first asked for and kept: whoever sorts there shares its memory
+/// and its kernels.
+#[cfg(feature = "cuda")]
+fn first_device() -> Result<Arc<sweepsort_cuda::Device>, Error> {
+    static DEVICE: Mutex<Option<Arc<sweepsort_cuda::Device>>> = Mutex::new(None);
+    let mut kept = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = &*kept {
+        return Ok(device.clone());
+    }
+    let device = sweepsort_cuda::Device::open(0)
+        .map_err(|error| error.into_core(sweepsort_core::DataState::Untouched))?;
+    *kept = Some(device.clone());
+    Ok(device)
+}
+
+/// A CUDA engine on the first device.
 #[cfg(feature = "cuda")]
 pub(crate) fn open_cuda() -> Result<sweepsort_cuda::CudaEngine, Error> {
-    sweepsort_cuda::CudaEngine::open(0).map_err(|error| match error {
+    let engine = first_device().and_then(sweepsort_cuda::CudaEngine::on);
+    engine.map_err(|error| match error {
         Error::EngineAbsent { engine, why } => Error::EngineAbsent {
             engine,
             why: or_cpu(&why),
@@ -87,6 +116,16 @@ pub(crate) fn open_cuda() -> Result<sweepsort_cuda::CudaEngine, Error> {
         other => other,
     })
 }
+
+/// What opens the CUDA engine for `auto`, if this build has it.
+#[cfg(feature = "cuda")]
+pub(crate) const OPEN_CUDA: Option<Open> = Some(|| {
+    let engine = first_device().and_then(sweepsort_cuda::CudaEngine::on)?;
+    Ok(Box::new(engine))
+});
+
+#[cfg(not(feature = "cuda"))]
+pub(crate) const OPEN_CUDA: Option<Open> = None;
 
 #[cfg(not(feature = "cuda"))]
 const NO_CUDA: &str = "this build has no CUDA engine; build it with the feature cuda, or use cpu";

@@ -7,8 +7,8 @@
 //! # Ok::<(), sweepsort::Error>(())
 //! ```
 //!
-//! * [`sort`], [`sort_pairs`], [`argsort`] and [`partition_by`] take the best engine on this
-//!   machine and the natural order.
+//! * [`sort`], [`sort_pairs`], [`argsort`] and [`partition_by`] take the natural order, and the engine
+//!   that is expected to be the fastest here ([`Choice::Auto`], see [`Builder::engine`]).
 //! * A [`Sorter`] fixes options once (descending, a range of bits, where NaNs go, the engine, the
 //!   number of threads), keeps its scratch memory between calls, and answers each call with a
 //!   [`Report`].
@@ -18,10 +18,12 @@
 //!
 //! Sorts are stable unless their name says otherwise, and any number of keys will do.
 
+mod choice;
 mod devices;
 pub mod explain;
 mod partition;
 mod permutation;
+mod rental;
 mod sorter;
 
 pub use devices::{Device, devices};
@@ -39,10 +41,11 @@ pub use sweepsort_derive::RadixKey;
 ///
 /// Time: `O(n)` for keys of a fixed width. Memory: as much again as the keys, and 64 MiB at most on
 /// top; keys that are no machine word (`bool`, tuples, byte arrays, structs) are sorted as a copy
-/// of the next word width.
+/// of the next word width. Where a GPU sorts, that memory is its own, and the keys lie there, too.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`], the keys untouched.
+/// [`Error::OutOfMemory`], the keys untouched; [`Error::Device`] where a GPU fails while it writes
+/// the keys back.
 ///
 /// ```
 /// let mut keys = [5u64, 1, 4];

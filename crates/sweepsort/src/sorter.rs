@@ -16,6 +16,7 @@ use sweepsort_twin::TwinEngine;
 
 use crate::devices;
 use crate::permutation::{self, Index, MAX_TRAVELLING_BYTES};
+use crate::rental;
 
 /// The sorter of the crate's free functions: natural order, no scratch kept.
 pub(crate) static NATURAL: Sorter = Sorter {
@@ -23,10 +24,12 @@ pub(crate) static NATURAL: Sorter = Sorter {
     nan: Nan::Total,
     bits: None,
     algorithm: Cow::Borrowed("auto"),
-    reason: "auto is the CPU engine",
     engine: CpuEngine::ephemeral(),
-    other: None,
+    way: Way::Auto,
 };
+
+/// The reason where the caller named an engine or a method.
+const ASKED_FOR: &str = "asked for";
 
 /// Sorts with fixed options, keeps its scratch memory between calls, and can be shared by threads.
 ///
@@ -46,11 +49,20 @@ pub struct Sorter {
     nan: Nan,
     bits: Option<Range<u32>>,
     algorithm: Cow<'static, str>,
-    reason: &'static str,
+    /// Does the work around a sort, whatever sorts.
     engine: CpuEngine,
-    /// What runs tasks instead, where a classic or another engine was asked for; the CPU engine
-    /// then does the work around a sort.
-    other: Option<Box<dyn Engine>>,
+    way: Way,
+}
+
+/// What runs a sorter's tasks.
+#[derive(Debug)]
+enum Way {
+    /// The CPU engine, or the CUDA engine of the process where that is expected to be faster.
+    Auto,
+    /// The CPU engine.
+    Cpu,
+    /// A classic, or another engine.
+    Other(Box<dyn Engine>),
 }
 
 /// The options of a [`Sorter`].
@@ -91,6 +103,13 @@ impl Builder {
     }
 
     /// The engine; [`Choice::Auto`] unless said otherwise.
+    ///
+    /// `Auto` takes the engine that is expected to be the faster for a task, by what was measured.
+    /// It opens a CUDA device, for the whole process, when the sorts so far would have saved as much
+    /// time there as opening takes, and counts as open one that a sorter of [`Choice::Cuda`] has
+    /// opened. Where the device fails or has too little memory and the data is untouched, the CPU
+    /// sorts. [`Report::reason`] says what was taken, and why. With a named
+    /// [`algorithm`](Self::algorithm) it is the CPU engine.
     pub fn engine(mut self, choice: Choice) -> Self {
         self.choice = choice;
         self
@@ -134,23 +153,22 @@ impl Builder {
     pub fn build(self) -> Result<Sorter> {
         let engine = CpuEngine::new(self.threads);
         let name = self.algorithm.clone().unwrap_or_else(|| "auto".into());
-        let other = match self.choice {
-            Choice::Auto | Choice::Cpu => self.twin(&engine, &name)?,
-            Choice::Cuda => Some(self.cuda(&name)?),
+        let way = match self.choice {
+            Choice::Auto | Choice::Cpu => match self.twin(&engine, &name)? {
+                Some(twin) => Way::Other(twin),
+                None if self.choice == Choice::Auto && name == "auto" => Way::Auto,
+                None => Way::Cpu,
+            },
+            Choice::Cuda => Way::Other(self.cuda(&name)?),
             Choice::Wgpu => return Err(devices::absent(self.choice)),
-        };
-        let reason = match self.choice {
-            Choice::Auto if other.is_none() => NATURAL.reason,
-            _ => "asked for",
         };
         Ok(Sorter {
             order: self.order,
             nan: self.nan,
             bits: self.bits,
             algorithm: Cow::Owned(name),
-            reason,
             engine,
-            other,
+            way,
         })
     }
 
@@ -192,6 +210,8 @@ impl Builder {
         engine.radix_bits = self.radix_bits;
         engine.block = self.block;
         engine.check(name)?;
+        // The device is open now, and `auto` need not wait for it to pay.
+        rental::CUDA.fill();
         Ok(Box::new(engine))
     }
 
@@ -311,7 +331,8 @@ impl Sorter {
     }
 
     /// What a sort of `n` keys with values of `value_bytes` bytes (0 for keys alone) would do,
-    /// data unseen.
+    /// data unseen. Under [`Choice::Auto`] it is the plan of the engine that would be taken now;
+    /// nothing is opened to make it.
     ///
     /// # Errors
     /// [`Error::BitRange`]; [`Error::Unsupported`] for keys wider than 128 bits and values of more
@@ -330,8 +351,12 @@ impl Sorter {
                 "plans for {value_bytes}-byte values"
             )));
         }
-        self.runner()
-            .plan(&Shape::pairs(n, width, value_bytes), &spec)
+        let shape = Shape::pairs(n, width, value_bytes);
+        match &self.way {
+            Way::Auto => rental::plan(&self.engine, &rental::CUDA, &shape, &spec),
+            Way::Cpu => self.engine.plan(&shape, &spec),
+            Way::Other(other) => other.plan(&shape, &spec),
+        }
     }
 
     /// As [`crate::partition_by`], with this sorter's engine and scratch; its order and bit range
@@ -373,14 +398,6 @@ impl Sorter {
         }
     }
 
-    /// What runs tasks.
-    fn runner(&self) -> &dyn Engine {
-        match &self.other {
-            Some(other) => other.as_ref(),
-            None => &self.engine,
-        }
-    }
-
     /// The engine, for the work around a sort.
     pub(crate) fn engine(&self) -> &CpuEngine {
         &self.engine
@@ -388,9 +405,13 @@ impl Sorter {
 
     /// Runs a task, and notes in its report why this engine ran it.
     pub(crate) fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-        let report = self.runner().run(task, spec)?;
+        let report = match &self.way {
+            Way::Auto => return rental::run(&self.engine, &rental::CUDA, task, spec),
+            Way::Cpu => self.engine.run(task, spec)?,
+            Way::Other(other) => other.run(task, spec)?,
+        };
         Ok(Report {
-            reason: Cow::Borrowed(self.reason),
+            reason: Cow::Borrowed(ASKED_FOR),
             ..report
         })
     }

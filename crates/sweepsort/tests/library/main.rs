@@ -1,6 +1,7 @@
 //! The library's tests, one program: what the generic calls expand to is compiled once for all.
 
 mod calls;
+mod choice;
 mod classics;
 mod errors;
 mod keys;

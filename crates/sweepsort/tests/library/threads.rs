@@ -1,7 +1,7 @@
 //! Many callers at once, callers inside rayon pools, and calls within calls.
 
 use rayon::prelude::*;
-use sweepsort::Sorter;
+use sweepsort::{Choice, Sorter};
 use sweepsort_testkit::{Distribution, Wanted, check_index, generate};
 
 /// Sorts pairs and argsorts random keys, and checks both.
@@ -107,7 +107,8 @@ fn calls_within_calls() {
 #[test]
 fn as_many_threads_as_asked_for_at_most() {
     for threads in [1, 2, 3, 7] {
-        let sorter = Sorter::builder().threads(threads).build().unwrap();
+        let builder = Sorter::builder().engine(Choice::Cpu).threads(threads);
+        let sorter = builder.build().unwrap();
         let mut keys: Vec<u64> = generate(Distribution::Uniform, 500_000, 1).unwrap();
         let report = sorter.sort(&mut keys).unwrap();
         assert_eq!(report.threads, threads);
