@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(short = 'd', long = "distribution", value_name = "DISTRIBUTIONS", value_delimiter = ',', value_parser = distributions)]
     pub distributions: Vec<Distributions>,
 
-    /// Engines: auto, cpu, cuda, wgpu. With --preset, auto is cpu
+    /// Engines: cpu, cuda, wgpu; auto is cpu for --residence host, else cuda
     #[arg(
         long,
         value_name = "ENGINES",
@@ -310,16 +310,18 @@ impl Args {
 }
 
 impl Args {
-    /// The engines. A preset's are those that its contenders name: not what `auto` would choose.
-    pub fn engines(&self) -> Vec<Choice> {
-        let preset = self.preset.is_some();
-        let engines = self.engine.iter();
-        engines
-            .map(|&engine| match engine {
-                Choice::Auto if preset => Choice::Cpu,
-                engine => engine,
-            })
-            .collect()
+    /// The engines where keys lie in this place. There `auto` is one of them from the first round to
+    /// the last, and not what the library would choose as it goes.
+    pub fn engines(&self, residence: Residence) -> Vec<Choice> {
+        let auto = match residence {
+            Residence::Host => Choice::Cpu,
+            Residence::Pinned | Residence::Device => Choice::Cuda,
+        };
+        let engines = self.engine.iter().map(|&engine| match engine {
+            Choice::Auto => auto,
+            engine => engine,
+        });
+        engines.collect()
     }
 
     /// Every combination of algorithm, digit, block and variant.
@@ -446,5 +448,52 @@ impl Preset {
             contenders: names(&[]),
         });
         suites
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Bench {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn auto_is_one_engine_for_each_place() {
+        use Residence::{Device, Host, Pinned};
+        for (flags, place, expected) in [
+            ("", Host, &[Choice::Cpu][..]),
+            ("", Pinned, &[Choice::Cuda]),
+            ("", Device, &[Choice::Cuda]),
+            ("--preset readme", Host, &[Choice::Cpu]),
+            ("--engine cuda,cpu", Host, &[Choice::Cuda, Choice::Cpu]),
+        ] {
+            let words = ["bench"].into_iter().chain(flags.split_whitespace());
+            let args = Bench::try_parse_from(words).unwrap().args;
+            assert_eq!(args.engines(place), expected, "{flags} {place:?}");
+        }
+    }
+
+    #[test]
+    fn payloads_have_names_and_sizes() {
+        for (name, bytes) in [
+            ("none", 0),
+            ("index", 4),
+            ("u8", 1),
+            ("bf16", 2),
+            ("i128", 16),
+        ] {
+            let payload: Payload = name.parse().unwrap();
+            assert_eq!(
+                (payload.name().unwrap_or("none"), payload.bytes()),
+                (name, bytes)
+            );
+        }
+        assert!("string".parse::<Payload>().unwrap_err().contains("u128"));
     }
 }

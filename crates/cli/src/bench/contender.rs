@@ -103,12 +103,7 @@ impl Ours {
         threads: usize,
     ) -> sweepsort::Result<Contender<K, V>> {
         let kept = self.sorter()?;
-        // `auto` goes by the name of the engine that it chooses.
-        let engine = match self.engine {
-            Choice::Auto => kept.plan::<u32>(1, 0).map_or("auto", |plan| plan.engine),
-            engine => engine.name(),
-        };
-        let name = self.name(engine);
+        let name = self.name(self.engine.name());
         let ours = self.clone();
         // Where scratch is not kept, a sorter lives for one sort.
         let fresh = self.suffix == "-fresh";

@@ -177,7 +177,8 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
         }
     }
     if args.residence.contains(&Residence::Pinned) {
-        let other = args.engines().into_iter().find(|&engine| !cuda(engine));
+        let engines = args.engines(Residence::Pinned);
+        let other = engines.iter().find(|&&engine| engine != Choice::Cuda);
         if let Some(other) = other {
             return Err(Failure::input(format!(
                 "the engine {} has no use for page-locked memory; use --engine cuda",
@@ -469,8 +470,8 @@ impl Session<'_> {
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
-        for engine in self.args.engine.iter().copied() {
-            if !cuda(engine) {
+        for engine in self.args.engines(Residence::Device) {
+            if engine != Choice::Cuda {
                 return Err(Failure::input(format!(
                     "the engine {} has no keys in a GPU's memory; use --engine cuda",
                     engine.name()
@@ -549,9 +550,7 @@ impl Session<'_> {
         let mut contenders = Vec::new();
         let methods = self.args.methods();
         let pinned = residence == Residence::Pinned;
-        for engine in self.args.engines() {
-            // Page-locked memory is for a GPU, whoever else could sort there.
-            let engine = if pinned { Choice::Cuda } else { engine };
+        for engine in self.args.engines(residence) {
             for suffix in ["", "-unstable", "-fresh"] {
                 if suffix == "-unstable" && (task != Task::Pairs || pinned) {
                     continue;
@@ -586,11 +585,6 @@ impl Session<'_> {
         }
         Ok(contenders)
     }
-}
-
-/// Whether keys that a GPU reaches are this engine's.
-fn cuda(engine: Choice) -> bool {
-    matches!(engine, Choice::Auto | Choice::Cuda)
 }
 
 #[cfg(not(feature = "cuda"))]
