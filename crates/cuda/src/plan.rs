@@ -365,6 +365,24 @@ impl Plan {
             0 => Ok(()),
             got => Err(Error::Range { what, got, have: 0 }),
         };
+        let missing = |what: &str, address: u64| match address {
+            0 => Err(Error::Plan {
+                why: format!("the address of the {what} is null"),
+            }),
+            _ => Ok(()),
+        };
+        if self.shape.keys > 0 {
+            missing("keys", places.keys)?;
+            if self.shape.argsort {
+                missing("index", places.values_to)?;
+            } else {
+                missing("sorted keys", places.keys_to)?;
+            }
+            if !self.shape.argsort && self.shape.payload_bytes > 0 {
+                missing("values", places.values)?;
+                missing("sorted values", places.values_to)?;
+            }
+        }
         let key = self.shape.width.bytes();
         aligned(
             "the alignment of the keys",

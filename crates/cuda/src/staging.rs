@@ -48,9 +48,9 @@ const THREADS: usize = 8;
 /// The tuning where it does.
 const TUNING: Tuning = Tuning {
     threads: THREADS,
-    chunk_bytes: 1 << 20,
-    chunks: 4,
-    from_bytes: 4 << 20,
+    chunk_bytes: 4 << 20,
+    chunks: 2,
+    from_bytes: 8 << 20,
 };
 
 /// The smallest pieces that a copy is cut into for the sake of having enough of them, in bytes.

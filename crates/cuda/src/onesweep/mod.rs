@@ -90,6 +90,7 @@ pub struct Sweep {
 
 #[derive(Clone, Debug)]
 enum Method {
+    Nothing,
     /// One launch of one block.
     Alone {
         kernel: Arc<Kernel>,
@@ -218,30 +219,31 @@ impl Sweep {
             kernel: format!("pass with values of {} bytes", payload.bytes()),
         })?;
         let small = shapes.of(kernels, Shapes::SMALL)?;
+        let alone = |name: &str, threads, shared_bytes| -> Result<Method> {
+            Ok(Method::Alone {
+                kernel: module.kernel(&format!("{name}_{}", kernels.alone))?,
+                threads,
+                shared_bytes,
+            })
+        };
         let mut sweep = Sweep {
             n,
             width,
             payload,
             codec: spec.codec,
             bits,
-            method: Method::Alone {
-                kernel: module.kernel(&format!("tiny_{}", kernels.alone))?,
-                threads: (n as u32).next_multiple_of(WARP),
-                shared_bytes: 0,
-            },
+            method: Method::Nothing,
         };
-        if n <= TINY {
-            return Ok(sweep);
-        }
-        sweep.method = if n <= small.tile as usize {
-            Method::Alone {
-                kernel: module.kernel(&format!("small_{}", kernels.alone))?,
-                threads: small_threads(n, small),
-                shared_bytes: small.shared_bytes,
+        sweep.method = match n {
+            0 => Method::Nothing,
+            1..=TINY => alone("tiny", (n as u32).next_multiple_of(WARP), 0)?,
+            _ if n <= small.tile as usize => {
+                alone("small", small_threads(n, small), small.shared_bytes)?
             }
-        } else {
-            let passes = Passes::new(device, &module, &shapes, kernels, &sweep)?;
-            Method::Passes(Box::new(passes))
+            _ => {
+                let passes = Passes::new(device, &module, &shapes, kernels, &sweep)?;
+                Method::Passes(Box::new(passes))
+            }
         };
         Ok(sweep)
     }
@@ -277,7 +279,7 @@ impl Sweep {
     /// Bytes of the workspace.
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
-            Method::Alone { .. } => 0,
+            Method::Nothing | Method::Alone { .. } => 0,
             Method::Passes(passes) => passes.arrays.bytes,
         }
     }
@@ -329,7 +331,7 @@ impl Sweep {
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
         let in_place = places.keys == places.keys_to;
-        if self.n == 0 || (in_place && self.digits() == 0) {
+        if in_place && self.digits() == 0 {
             return Ok(());
         }
         // SAFETY: the caller's promise.
@@ -350,6 +352,7 @@ impl Sweep {
     ) -> Result<()> {
         let mut task = self.task::<W>(places, in_place);
         let passes = match &self.method {
+            Method::Nothing => return Ok(()),
             Method::Passes(passes) => passes,
             Method::Alone {
                 kernel,
