@@ -129,7 +129,7 @@ fn fastest<'a>(input: &[&'a Row], of: fn(&Row) -> bool) -> Option<(&'a Row, f64)
 }
 
 /// What was sorted, in a few words.
-fn task(row: &Row) -> String {
+pub fn task(row: &Row) -> String {
     match row.value_type.as_deref() {
         None => row.key_type.clone(),
         Some("index") => format!("{}, argsort", row.key_type),
@@ -137,16 +137,22 @@ fn task(row: &Row) -> String {
     }
 }
 
-/// `10^k` where it is one, else digits in groups.
+/// `10^k` where it is one, or `2^k` from 2^16 on, else digits in groups.
 pub fn count(n: u64) -> String {
-    let exponent = n.checked_ilog10().unwrap_or(0);
-    if exponent >= 3 && 10u64.pow(exponent) == n {
+    let raised = |base: u32, exponent: u32| {
         let digits = exponent.to_string();
         let raised = digits.bytes().map(|digit| {
             let all = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
             all[usize::from(digit - b'0')]
         });
-        return format!("10{}", raised.collect::<String>());
+        format!("{base}{}", raised.collect::<String>())
+    };
+    let exponent = n.checked_ilog10().unwrap_or(0);
+    if exponent >= 3 && 10u64.pow(exponent) == n {
+        return raised(10, exponent);
+    }
+    if n.is_power_of_two() && n >= 1 << 16 {
+        return raised(2, n.ilog2());
     }
     let digits = n.to_string();
     let groups: Vec<&str> = digits

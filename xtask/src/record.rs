@@ -18,6 +18,8 @@ pub struct Machine {
     pub gpu: Option<String>,
     pub driver: Option<String>,
     pub gpu_copy_bytes_per_s: Option<f64>,
+    pub link_up_bytes_per_s: Option<f64>,
+    pub link_down_bytes_per_s: Option<f64>,
     pub os: String,
     pub date: String,
     pub commit: String,
@@ -42,6 +44,7 @@ pub struct Row {
     pub min_s: Option<f64>,
     pub max_s: Option<f64>,
     pub keys_per_s: Option<f64>,
+    pub floor_fraction: Option<f64>,
     pub stages_s: Option<BTreeMap<String, f64>>,
     pub verified: bool,
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::root;
 use crate::record::Record;
-use crate::{experiments, readme};
+use crate::{experiments, on_device, readme};
 
 const BEGIN: &str = "<!-- bench:begin";
 const END: &str = "<!-- bench:end -->";
@@ -30,7 +30,21 @@ struct Document {
 const DOCUMENTS: &[Document] = &[
     Document {
         file: "README.md",
-        tables: &[readme::table],
+        tables: &[readme::table, on_device::largest],
+    },
+    Document {
+        file: "docs/algorithms/onesweep.md",
+        tables: &[
+            on_device::all,
+            on_device::all,
+            on_device::all,
+            on_device::all,
+            on_device::all,
+            on_device::all,
+            on_device::contenders,
+            on_device::host,
+            on_device::host,
+        ],
     },
     Document {
         file: "docs/algorithms/counting-lsd.md",

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use crate::codec::Codec;
 use crate::error::Result;
+use crate::key::RadixKey;
+use crate::options::{Nan, Order};
 use crate::plan::{Plan, Shape};
 use crate::report::Report;
 use crate::word::{Words, WordsMut};
@@ -49,6 +51,24 @@ pub struct Spec {
     pub stable: bool,
     /// The method, one of [`Engine::algorithms`]; `auto` leaves the choice to the engine.
     pub algorithm: Cow<'static, str>,
+}
+
+impl Spec {
+    /// Keys of this type in their natural order, all bits of them, ties in input order.
+    ///
+    /// ```
+    /// use sweepsort_core::{Codec, Spec};
+    /// assert_eq!(Spec::natural::<u32>().codec, Codec::UNSIGNED);
+    /// assert_eq!(Spec::natural::<f64>().bits, 0..64);
+    /// ```
+    pub fn natural<K: RadixKey>() -> Spec {
+        Spec {
+            codec: Codec::for_keys(K::KIND, Order::Ascending, Nan::Total),
+            bits: 0..K::BITS,
+            stable: true,
+            algorithm: Cow::Borrowed("auto"),
+        }
+    }
 }
 
 /// What there is to do. More kinds (segments, rows) will come; an engine answers one that it does

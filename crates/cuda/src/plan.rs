@@ -1,21 +1,15 @@
 //! Plans: a sort on the device, decided for its shape before any key is read.
 //!
 //! ```no_run
-//! use sweepsort_cuda::{Codec, Device, Plan, Shape, Spec, Width};
+//! use sweepsort_cuda::{Device, Plan, Shape, Spec, Width};
 //!
 //! let device = Device::open(0)?;
 //! let stream = device.stream()?;
-//! let mut keys = stream.upload(&[3u32, 1, 2])?;
-//! let spec = Spec {
-//!     codec: Codec::UNSIGNED,
-//!     bits: 0..32,
-//!     stable: true,
-//!     algorithm: "auto".into(),
-//! };
-//! let plan = Plan::new(&device, &Shape::keys(3, Width::W32), &spec)?;
+//! let mut keys = stream.upload(&[2.5f32, -1.0, 3.0])?;
+//! let plan = Plan::new(&device, &Shape::keys(3, Width::W32), &Spec::natural::<f32>())?;
 //! let mut workspace = stream.alloc::<u8>(plan.workspace_bytes())?;
 //! plan.sort(&stream, (&mut keys).into(), (&mut workspace).into())?;
-//! assert_eq!(stream.download(&keys)?, [1, 2, 3]);
+//! assert_eq!(stream.download(&keys)?, [-1.0, 2.5, 3.0]);
 //! # Ok::<(), sweepsort_cuda::Error>(())
 //! ```
 //!

@@ -2,7 +2,7 @@
 //
 //     for each word of the result: the digit in whose bucket it lies
 //
-// Grid: up to BLOCKS a multiprocessor.
+// It stands in the place of the only pass. Grid: up to BLOCKS a multiprocessor.
 #pragma once
 
 #include "task.cuh"

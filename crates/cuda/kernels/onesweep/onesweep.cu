@@ -2,10 +2,10 @@
 //
 //     histograms, begins          once
 //     pass_V_wide, pass_V_narrow  once for each digit and portion; V: bytes of a value, 0 for none
-//     pass_0_range_...            keys alone, where bits outside the range tell equal keys apart
-//     fill                        8-bit keys alone: instead of their one pass
-//     small_V, tiny_V             instead of all these
-//     disordered_V                pass_V_narrow with a ranker that is wrong on purpose, for the proof;
+//     pass_0_range_wide           keys alone, where bits outside the range tell equal keys apart
+//     pass_0_fill                 8-bit keys alone, whole: instead of their one pass
+//     small_V, tiny               instead of all these
+//     disordered_V                a narrow pass_V with a ranker that is wrong on purpose, for the proof;
 //                                 32-bit keys only
 //     onesweep_shapes             what the host must know of them
 #include "begins.cuh"
@@ -42,14 +42,12 @@ extern "C" __global__ void __launch_bounds__(RADIX) begins(const __grid_constant
     Begins<Key>::run(task, shared);
 }
 
-#if SWEEPSORT_KEY_BITS == 8
-// Grid: up to BLOCKS a multiprocessor. Shared: none but its own.
-extern "C" __global__ void __launch_bounds__(Fill<Key>::THREADS, Fill<Key>::BLOCKS)
-fill(const __grid_constant__ Task<Key> task) {
-    __shared__ typename Fill<Key>::Shared shared;
-    Fill<Key>(task, shared).run();
+// Grid: 1. blockDim: see there. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(Tiny<Key>::MOST)
+tiny(const __grid_constant__ Task<Key> task, u32 value_bytes) {
+    __shared__ typename Tiny<Key>::Shared shared;
+    Tiny<Key>(task, shared, value_bytes).run();
 }
-#endif
 
 // What the host must know of a kernel.
 struct KernelShape {
@@ -80,13 +78,6 @@ constexpr KernelShape small_shape() {
         S(task, *reinterpret_cast<typename S::Shared*>(shared_memory)).run();   \
     }
 
-#define TINY(name, S)                                              \
-    extern "C" __global__ void __launch_bounds__(S::MOST, 1) name( \
-        const __grid_constant__ Task<Key> task) {                  \
-        __shared__ typename S::Shared shared;                      \
-        S(task, shared).run();                                     \
-    }
-
 #define KERNELS(V, T)              \
     PASS(pass_##V##_wide, T::Wide) \
     PASS(pass_##V##_narrow, T::Narrow)
@@ -97,8 +88,18 @@ using Values4 = Tuning<Key, u32, Check::TAGS>;
 using Values8 = Tuning<Key, u64, Check::TAGS>;
 using Values16 = Tuning<Key, uint4, Check::TAGS>;
 
+#if SWEEPSORT_KEY_BITS == 8
+// Grid: up to BLOCKS a multiprocessor. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(Fill<Key>::THREADS, Fill<Key>::BLOCKS)
+pass_0_fill(const __grid_constant__ Task<Key> task, u32, u32) {
+    __shared__ typename Fill<Key>::Shared shared;
+    Fill<Key>(task, shared).run();
+}
+PASS(pass_0_narrow, Keys::Narrow)
+#else
 KERNELS(0, Keys)
-KERNELS(0_range, Ranges)
+#endif
+PASS(pass_0_range_wide, Ranges::Wide)
 KERNELS(4, Values4)
 KERNELS(8, Values8)
 KERNELS(16, Values16)
@@ -106,10 +107,6 @@ SMALL(small_0, Keys::Alone)
 SMALL(small_4, Values4::Alone)
 SMALL(small_8, Values8::Alone)
 SMALL(small_16, Values16::Alone)
-TINY(tiny_0, Keys::Least)
-TINY(tiny_4, Values4::Least)
-TINY(tiny_8, Values8::Least)
-TINY(tiny_16, Values16::Least)
 #if SWEEPSORT_KEY_BITS == 32
 PASS(disordered_0, Keys::Disordered)
 PASS(disordered_4, Values4::Disordered)

@@ -74,13 +74,15 @@ constexpr Row fitted_alone(u32 bytes) {
 template <class Key, class Value, Check CHECK>
 struct Tuning {
     static constexpr u32 KEY = sizeof(Key), VALUE = IS_NOTHING<Value> ? 0 : sizeof(Value);
-    static constexpr Row WIDE = fitted(wide_row(KEY, VALUE), KEY + VALUE);
+    // Short keys alone that carry tags are as long as short pairs.
+    static constexpr bool TAGGED = CHECK == Check::TAGS && VALUE == 0 && KEY <= 2;
+    static constexpr Row WIDE = fitted(TAGGED ? wide_row(KEY, 4) : wide_row(KEY, VALUE), KEY + VALUE);
     static constexpr Row NARROW = fitted(narrow_row(KEY, VALUE), KEY + VALUE);
     using Wide = Shape<Key, Value, WIDE.threads, WIDE.items, WIDE.blocks, CHECK>;
-    using Narrow = Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, CHECK>;
+    // Narrow tiles are checked by tags, so that keys alone have one kernel for whole keys and ranges.
+    using Narrow = Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, Check::TAGS>;
     using Disordered =
         Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, CHECK, RankDisordered>;
     static constexpr Row ALONE = fitted_alone(KEY + VALUE);
     using Alone = Small<Key, Value, ALONE.threads, ALONE.items>;
-    using Least = Tiny<Key, Value>;
 };

@@ -1,6 +1,6 @@
 //! Tasks on keys in host memory: to the device, sorted there by a plan, and back.
 
-use sweepsort_core::{DataState, Error, IndexMut, Result, Spec, Stage, Task, WordsMut, with_words};
+use sweepsort_core::{DataState, Error, IndexMut, Result, Stage, Task, WordsMut, with_words};
 
 use super::CudaEngine;
 use super::classic::Ran;
@@ -54,20 +54,16 @@ impl CudaEngine {
     pub(super) fn run_onesweep(
         &self,
         task: Task<'_>,
-        spec: &Spec,
+        plan: &Plan,
         clock: &mut Clock,
     ) -> Result<Ran> {
-        let shape = task.shape();
         let host = Host::of(task).ok_or_else(|| Error::Unsupported {
             engine: "cuda",
             what: "this kind of task".into(),
             instead: "keys, pairs or argsort".into(),
         })?;
-        let plan = Plan::new(&self.device, &shape, spec);
-        let ran = plan.and_then(|plan| {
-            // SAFETY: the task's arrays are borrowed until this returns.
-            unsafe { self.there_and_back(&plan, &host, clock) }
-        });
+        // SAFETY: the task's arrays are borrowed until this returns, and of the plan's shape.
+        let ran = unsafe { self.there_and_back(plan, &host, clock) };
         ran.map_err(|error| error.into_core(DataState::Untouched))
     }
 

@@ -97,6 +97,24 @@ impl CudaEngine {
     }
 }
 
+impl CudaEngine {
+    /// The plan of the engine's own sort, and what it says to others: keys and values go to the
+    /// device, so they count as workspace.
+    fn own_plan(&self, shape: &Shape, spec: &Spec) -> Result<(crate::Plan, Plan)> {
+        let own = crate::Plan::new(&self.device, shape, spec);
+        let own = own.map_err(|error| error.into_core(DataState::Untouched))?;
+        let record = shape.width.bytes() + shape.payload_bytes;
+        let plan = Plan {
+            engine: self.name(),
+            algorithm: ONESWEEP,
+            digits: Digit::cover(spec.bits.clone(), crate::onesweep::RADIX_BITS),
+            workspace_bytes: own.workspace_bytes() + shape.keys * record,
+            threads: 1,
+        };
+        Ok((own, plan))
+    }
+}
+
 /// Whether a name is that of the engine's own sort.
 fn is_own(algorithm: &str) -> bool {
     matches!(algorithm, "auto" | ONESWEEP)
@@ -132,16 +150,7 @@ impl Engine for CudaEngine {
         if !is_own(&spec.algorithm) {
             return self.plan_classic(shape, spec);
         }
-        let plan = crate::Plan::new(&self.device, shape, spec);
-        let plan = plan.map_err(|error| error.into_core(DataState::Untouched))?;
-        let record = shape.width.bytes() + shape.payload_bytes;
-        Ok(Plan {
-            engine: self.name(),
-            algorithm: ONESWEEP,
-            digits: Digit::cover(spec.bits.clone(), crate::onesweep::RADIX_BITS),
-            workspace_bytes: plan.workspace_bytes() + shape.keys * record,
-            threads: 1,
-        })
+        Ok(self.own_plan(shape, spec)?.1)
     }
 
     fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
@@ -150,14 +159,21 @@ impl Engine for CudaEngine {
             Task::Argsort(keys, index) => same_length(keys.len(), index.len(), "index entries")?,
             _ => {}
         }
+        self.check(&spec.algorithm)?;
         let shape = task.shape();
-        let plan = self.plan(&shape, spec)?;
         let mut clock = Clock::new();
-        let started = clock.start(&self.stream);
-        started.map_err(|error| error.into_core(DataState::Untouched))?;
-        let (passes, read) = match is_own(&spec.algorithm) {
-            true => self.run_onesweep(task, spec, &mut clock)?,
-            false => self.run_classic(task, spec, &mut clock)?,
+        let start = |clock: &mut Clock| {
+            let started = clock.start(&self.stream);
+            started.map_err(|error| error.into_core(DataState::Untouched))
+        };
+        let (plan, (passes, read)) = if is_own(&spec.algorithm) {
+            let (own, plan) = self.own_plan(&shape, spec)?;
+            start(&mut clock)?;
+            (plan, self.run_onesweep(task, &own, &mut clock)?)
+        } else {
+            let plan = self.plan_classic(&shape, spec)?;
+            start(&mut clock)?;
+            (plan, self.run_classic(task, spec, &mut clock)?)
         };
         read.map_err(|error| error.into_core(DataState::Undefined))?;
         let mut timed = || {

@@ -5,7 +5,7 @@
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
 //! | to a block's shared memory | `small`: one block, all passes |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
-//! | beyond, 8-bit keys alone | zeros, `histograms`, `begins`, `fill` |
+//! | beyond, 8-bit keys alone | zeros, `histograms`, `begins`, then `fill` in the place of a pass |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
@@ -32,8 +32,12 @@ const RADIX: usize = 1 << RADIX_BITS;
 /// Keys that are compared rather than counted, at most.
 const TINY: usize = 1024;
 
-/// Threads of a block that fills.
-const FILL_THREADS: u32 = 256;
+/// The shape of the kernel that fills: each thread writes 16 keys at a time.
+const FILL: Shape = Shape {
+    threads: 256,
+    tile: 256 * 16,
+    shared_bytes: 0,
+};
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -91,8 +95,13 @@ pub struct Sweep {
 #[derive(Clone, Debug)]
 enum Method {
     Nothing,
-    /// One launch of one block.
-    Alone {
+    /// One launch of one block, whose threads compare keys.
+    Tiny {
+        kernel: Arc<Kernel>,
+        threads: u32,
+    },
+    /// One launch of one block that goes through all passes.
+    Small {
         kernel: Arc<Kernel>,
         threads: u32,
         shared_bytes: u32,
@@ -105,11 +114,9 @@ enum Method {
 struct Passes {
     histograms: (Arc<Kernel>, Grid),
     begins: Arc<Kernel>,
-    /// Writes what the histogram says, instead of passes.
-    fill: Option<Arc<Kernel>>,
     pass: Arc<Kernel>,
     shape: Shape,
-    /// Blocks of a pass, or of `fill`, that run at the same time.
+    /// Blocks of a pass that run at the same time.
     blocks: u32,
     /// Whether launches may begin before the one in front has ended.
     dependent: bool,
@@ -159,26 +166,26 @@ impl Shapes {
     }
 }
 
-/// The kernels for a payload: their place among the shapes, and the ends of their names.
+/// The kernels for a payload: their place among the shapes, and the names of those of a pass.
 #[derive(Clone, Copy)]
 struct Kernels {
     row: usize,
-    pass: &'static str,
-    alone: &'static str,
+    wide: &'static str,
+    narrow: &'static str,
 }
 
 impl Kernels {
     /// Of keys alone, of which all bits or some decide; of values.
     fn of(payload: Payload, whole: bool) -> Option<Kernels> {
-        let (row, pass, alone) = match (payload.bytes(), whole) {
-            (0, true) => (0, "0", "0"),
-            (0, false) => (1, "0_range", "0"),
-            (4, _) => (2, "4", "4"),
-            (8, _) => (3, "8", "8"),
-            (16, _) => (4, "16", "16"),
+        let (row, wide, narrow) = match (payload.bytes(), whole) {
+            (0, true) => (0, "pass_0_wide", "pass_0_narrow"),
+            (0, false) => (1, "pass_0_range_wide", "pass_0_narrow"),
+            (4, _) => (2, "pass_4_wide", "pass_4_narrow"),
+            (8, _) => (3, "pass_8_wide", "pass_8_narrow"),
+            (16, _) => (4, "pass_16_wide", "pass_16_narrow"),
             _ => return None,
         };
-        Some(Kernels { row, pass, alone })
+        Some(Kernels { row, wide, narrow })
     }
 }
 
@@ -219,13 +226,6 @@ impl Sweep {
             kernel: format!("pass with values of {} bytes", payload.bytes()),
         })?;
         let small = shapes.of(kernels, Shapes::SMALL)?;
-        let alone = |name: &str, threads, shared_bytes| -> Result<Method> {
-            Ok(Method::Alone {
-                kernel: module.kernel(&format!("{name}_{}", kernels.alone))?,
-                threads,
-                shared_bytes,
-            })
-        };
         let mut sweep = Sweep {
             n,
             width,
@@ -236,10 +236,15 @@ impl Sweep {
         };
         sweep.method = match n {
             0 => Method::Nothing,
-            1..=TINY => alone("tiny", (n as u32).next_multiple_of(WARP), 0)?,
-            _ if n <= small.tile as usize => {
-                alone("small", small_threads(n, small), small.shared_bytes)?
-            }
+            1..=TINY => Method::Tiny {
+                kernel: module.kernel("tiny")?,
+                threads: tiny_threads(n),
+            },
+            _ if n <= small.tile as usize => Method::Small {
+                kernel: module.kernel(&format!("small_{}", payload.bytes()))?,
+                threads: small_threads(n, small),
+                shared_bytes: small.shared_bytes,
+            },
             _ => {
                 let passes = Passes::new(device, &module, &shapes, kernels, &sweep)?;
                 Method::Passes(Box::new(passes))
@@ -279,7 +284,7 @@ impl Sweep {
     /// Bytes of the workspace.
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
-            Method::Nothing | Method::Alone { .. } => 0,
+            Method::Nothing | Method::Tiny { .. } | Method::Small { .. } => 0,
             Method::Passes(passes) => passes.arrays.bytes,
         }
     }
@@ -354,14 +359,21 @@ impl Sweep {
         let passes = match &self.method {
             Method::Nothing => return Ok(()),
             Method::Passes(passes) => passes,
-            Method::Alone {
+            Method::Tiny { kernel, threads } => {
+                let bytes = self.payload.bytes() as u32;
+                let arguments = args![Argument::plain(&task), bytes];
+                // SAFETY: the caller's promise; one block stays within n keys.
+                unsafe { stream.launch(kernel, Grid::new(1, *threads), arguments)? };
+                return end(clock, Stage::Local, stream);
+            }
+            Method::Small {
                 kernel,
                 threads,
                 shared_bytes,
             } => {
                 task.passes = self.digits();
                 let grid = Grid::new(1, *threads).shared(*shared_bytes);
-                // SAFETY: the caller's promise; one block stays within n keys.
+                // SAFETY: as above.
                 unsafe { stream.launch(kernel, grid, args![Argument::plain(&task)])? };
                 return end(clock, Stage::Local, stream);
             }
@@ -384,12 +396,6 @@ impl Sweep {
             stream.launch(&passes.begins, grid, args![Argument::plain(&task)])?;
         }
         end(clock, Stage::Scan, stream)?;
-        if let Some(fill) = &passes.fill {
-            let grid = next(Grid::new(passes.blocks, FILL_THREADS));
-            // SAFETY: as above.
-            unsafe { stream.launch(fill, grid, args![Argument::plain(&task)])? };
-            return end(clock, Stage::Scatter, stream);
-        }
         for pass in 0..task.passes {
             for portion in 0..passes.portions {
                 let left = passes.tiles - portion * passes.portion_tiles;
@@ -458,21 +464,18 @@ impl Passes {
         kernels: Kernels,
         sweep: &Sweep,
     ) -> Result<Passes> {
+        if sweep.fills() {
+            return Self::with(device, module, "pass_0_fill", FILL, sweep);
+        }
         let wide = shapes.of(kernels, Shapes::WIDE)?;
         let multiprocessors = device.facts().multiprocessors as usize;
         // Where not every other multiprocessor would have a tile, there are more of narrow ones.
         let is_wide = 2 * sweep.n >= wide.tile as usize * multiprocessors;
-        let (shape, which) = match is_wide {
-            true => (wide, "wide"),
-            false => (shapes.of(kernels, Shapes::NARROW)?, "narrow"),
+        let (shape, pass) = match is_wide {
+            true => (wide, kernels.wide),
+            false => (shapes.of(kernels, Shapes::NARROW)?, kernels.narrow),
         };
-        Self::with(
-            device,
-            module,
-            &format!("pass_{}_{which}", kernels.pass),
-            shape,
-            sweep,
-        )
+        Self::with(device, module, pass, shape, sweep)
     }
 
     /// With this kernel for the passes.
@@ -490,7 +493,11 @@ impl Passes {
             have: u32::MAX as usize,
         };
         let tiles = u32::try_from(sweep.n.div_ceil(shape.tile as usize)).map_err(|_| too_many())?;
-        let portion_tiles = (PORTION_KEYS / shape.tile as usize) as u32;
+        // Who fills looks back at nobody.
+        let portion_tiles = match sweep.fills() {
+            true => tiles,
+            false => (PORTION_KEYS / shape.tile as usize) as u32,
+        };
         let portions = tiles.div_ceil(portion_tiles);
         let together = |kernel: &Kernel, shape: Shape| -> Result<u32> {
             let blocks = kernel.blocks_per_multiprocessor(shape.threads, shape.shared_bytes)?;
@@ -502,23 +509,10 @@ impl Passes {
         let blocks = blocks.min(together(&histograms, counting)? as usize) as u32;
         let grid = Grid::new(blocks, counting.threads).shared(counting.shared_bytes);
         let pass = module.kernel(pass)?;
-        let fill = match sweep.fills() {
-            true => Some(module.kernel("fill")?),
-            false => None,
-        };
-        let filling = Shape {
-            threads: FILL_THREADS,
-            tile: 0,
-            shared_bytes: 0,
-        };
         Ok(Passes {
             histograms: (histograms, grid),
             begins: module.kernel("begins")?,
-            blocks: match &fill {
-                Some(fill) => together(fill, filling)?,
-                None => together(&pass, shape)?,
-            },
-            fill,
+            blocks: together(&pass, shape)?,
             pass,
             shape,
             dependent: facts.capability >= (9, 0) && facts.cuda >= DEPENDENT_NEEDS,
@@ -590,6 +584,11 @@ impl Arrays {
             bytes: layout.bytes(),
         }
     }
+}
+
+/// Threads for the one block of a tiny sort.
+fn tiny_threads(n: usize) -> u32 {
+    (n.next_power_of_two() as u32).max(WARP)
 }
 
 /// Threads for the one block of a small sort: no more than have work, for they wait for each other.
