@@ -129,6 +129,7 @@ struct Tiny {
     }
 
     __device__ void run() {
+        wait_for_earlier_kernels();
         code = thread < n ? task.codec.encode(task.keys[SOURCE][thread]) : Key(~Key(0));
         Row &a = shared.rows[0], &b = shared.rows[1];
         runs(a, b);

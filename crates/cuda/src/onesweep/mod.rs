@@ -89,6 +89,9 @@ pub struct Sweep {
     payload: Payload,
     codec: Codec,
     bits: (u32, u32),
+    /// Whether launches may begin before the one in front has ended; the kernels then wait for its
+    /// end by themselves.
+    dependent: bool,
     method: Method,
 }
 
@@ -118,8 +121,6 @@ struct Passes {
     shape: Shape,
     /// Blocks of a pass that run at the same time.
     blocks: u32,
-    /// Whether launches may begin before the one in front has ended.
-    dependent: bool,
     tiles: u32,
     portion_tiles: u32,
     portions: u32,
@@ -232,6 +233,8 @@ impl Sweep {
             payload,
             codec: spec.codec,
             bits,
+            dependent: device.facts().capability >= (9, 0)
+                && device.facts().cuda >= DEPENDENT_NEEDS,
             method: Method::Nothing,
         };
         sweep.method = match n {
@@ -356,6 +359,10 @@ impl Sweep {
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
         let mut task = self.task::<W>(places, in_place);
+        let next = |grid: Grid| match self.dependent {
+            true => grid.dependent(),
+            false => grid,
+        };
         let passes = match &self.method {
             Method::Nothing => return Ok(()),
             Method::Passes(passes) => passes,
@@ -363,7 +370,7 @@ impl Sweep {
                 let bytes = self.payload.bytes() as u32;
                 let arguments = args![Argument::plain(&task), bytes];
                 // SAFETY: the caller's promise; one block stays within n keys.
-                unsafe { stream.launch(kernel, Grid::new(1, *threads), arguments)? };
+                unsafe { stream.launch(kernel, next(Grid::new(1, *threads)), arguments)? };
                 return end(clock, Stage::Local, stream);
             }
             Method::Small {
@@ -372,7 +379,7 @@ impl Sweep {
                 shared_bytes,
             } => {
                 task.passes = self.digits();
-                let grid = Grid::new(1, *threads).shared(*shared_bytes);
+                let grid = next(Grid::new(1, *threads).shared(*shared_bytes));
                 // SAFETY: as above.
                 unsafe { stream.launch(kernel, grid, args![Argument::plain(&task)])? };
                 return end(clock, Stage::Local, stream);
@@ -383,10 +390,6 @@ impl Sweep {
         // SAFETY: the workspace has so many bytes, which this sort alone uses.
         let zeroed = unsafe { SliceMut::from_raw(zeros.within(workspace)?, zeros.len()) };
         stream.fill(zeroed, 0)?;
-        let next = |grid: Grid| match passes.dependent {
-            true => grid.dependent(),
-            false => grid,
-        };
         let (histograms, grid) = &passes.histograms;
         // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
         unsafe {
@@ -515,7 +518,6 @@ impl Passes {
             blocks: together(&pass, shape)?,
             pass,
             shape,
-            dependent: facts.capability >= (9, 0) && facts.cuda >= DEPENDENT_NEEDS,
             tiles,
             portion_tiles,
             portions,
