@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 use crate::driver::CudaVersion;
 
 /// The version of CUDA whose drivers load the fatbins.
-const FATBIN_NEEDS: CudaVersion = CudaVersion(13000);
+pub(crate) const FATBIN_NEEDS: CudaVersion = CudaVersion(13000);
 
 /// Bytes that begin at a multiple of 16, as the driver may read them in words.
 #[repr(C, align(16))]

@@ -16,10 +16,9 @@ use std::sync::Arc;
 use sweepsort_core::{Codec, Spec, Stage, Width, Word, with_width};
 
 use crate::args;
-use crate::device::Device;
-use crate::driver::CudaVersion;
+use crate::device::{Device, Facts};
 use crate::error::{Error, Result};
-use crate::image::{Image, Kind};
+use crate::image::{FATBIN_NEEDS, Image, Kind};
 use crate::launch::{Argument, Grid, Kernel, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
 use crate::stream::{Clock, Stream};
@@ -44,9 +43,6 @@ const WARP: u32 = 32;
 
 /// Counts of look-back have 30 bits, so a launch takes fewer keys.
 const PORTION_KEYS: usize = (1 << 30) - 1;
-
-/// The drivers that capture dependent launches into graphs.
-const DEPENDENT_NEEDS: CudaVersion = CudaVersion(12030);
 
 /// What travels with the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,8 +229,7 @@ impl Sweep {
             payload,
             codec: spec.codec,
             bits,
-            dependent: device.facts().capability >= (9, 0)
-                && device.facts().cuda >= DEPENDENT_NEEDS,
+            dependent: waits(device.facts()),
             method: Method::Nothing,
         };
         sweep.method = match n {
@@ -586,6 +581,13 @@ impl Arrays {
             bytes: layout.bytes(),
         }
     }
+}
+
+/// Whether the kernels wait for the one in front by themselves: those that the image has as machine
+/// code for Hopper and later do. PTX is that of the oldest architecture, and has no such instruction;
+/// what a driver makes of it must not start early.
+fn waits(facts: &Facts) -> bool {
+    facts.cuda >= FATBIN_NEEDS && matches!(facts.capability.0, 9 | 10 | 12)
 }
 
 /// Threads for the one block of a tiny sort.
