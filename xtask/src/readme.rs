@@ -239,7 +239,9 @@ mod tests {
     fn counts_read_well() {
         assert_eq!(count(10_000_000), "10⁷");
         assert_eq!(count(100), "100");
-        assert_eq!(count(1 << 20), "1,048,576");
+        assert_eq!(count(1 << 20), "2²⁰");
+        assert_eq!(count((1 << 20) + 1), "1,048,577");
+        assert_eq!(count(4096), "4,096");
         assert_eq!(count(0), "0");
     }
 

@@ -150,8 +150,9 @@ impl Plan {
         &self.device
     }
 
-    /// Bytes of workspace that a sort needs: for keys alone as much as the keys and about a twelfth
-    /// more, for pairs and an index up to twice the records. It must start at a multiple of 256.
+    /// Bytes of workspace that a sort needs: for keys alone as much as the keys and a twelfth (32 bits)
+    /// to a fifth (128 bits) more, for 8-bit keys next to none, for pairs and an index up to twice the
+    /// records and as much more. It must start at a multiple of 256.
     pub fn workspace_bytes(&self) -> usize {
         match &self.work {
             Work::Travel(sweep) => sweep.workspace_bytes(),

@@ -576,22 +576,23 @@ mod tests {
             chunk_bytes,
             ..TUNING
         };
-        let (page, chunk) = (PAGE, TUNING.chunk_bytes);
+        let (page, chunk) = (PAGE, 4 * SMALLEST);
+        let usual = tuned(THREADS, chunk);
         let full = 2 * THREADS * chunk;
         for (tuning, bytes, count) in [
-            (TUNING, 0, 0),
-            (TUNING, 1, 1),
-            (TUNING, SMALLEST - 1, 1),
-            (TUNING, SMALLEST, 1),
-            (TUNING, SMALLEST + 1, 2),
-            (TUNING, chunk - 1, 4),
-            (TUNING, chunk, 4),
-            (TUNING, chunk + 1, 5),
-            (TUNING, full / 2, 2 * THREADS),
-            (TUNING, full - 1, 2 * THREADS),
-            (TUNING, full, 2 * THREADS),
-            (TUNING, full + 1, 2 * THREADS + 1),
-            (TUNING, 100 * full + 17, 200 * THREADS + 1),
+            (usual, 0, 0),
+            (usual, 1, 1),
+            (usual, SMALLEST - 1, 1),
+            (usual, SMALLEST, 1),
+            (usual, SMALLEST + 1, 2),
+            (usual, chunk - 1, 4),
+            (usual, chunk, 4),
+            (usual, chunk + 1, 5),
+            (usual, full / 2, 2 * THREADS),
+            (usual, full - 1, 2 * THREADS),
+            (usual, full, 2 * THREADS),
+            (usual, full + 1, 2 * THREADS + 1),
+            (usual, 100 * full + 17, 200 * THREADS + 1),
             (tuned(1, 1), 5, 5),
             (tuned(3, 7), 20, 3),
             (tuned(3, 7), 21, 3),
