@@ -30,7 +30,7 @@ use crate::image::{Image, Kind};
 use crate::launch::{Grid, Kernel};
 use crate::memory::{ALIGNMENT, Layout, Pointer, Slice, SliceMut, Span};
 use crate::onesweep::{Payload, Places, Sweep};
-use crate::stream::{Clock, Stream};
+use crate::stream::{Clock, Stream, end};
 
 /// Threads of a block that gathers, and blocks for each multiprocessor.
 const GATHER_THREADS: u32 = 256;
@@ -530,9 +530,6 @@ impl Follow {
                 stream.copy(from, to)?;
             }
         }
-        match clock {
-            Some(clock) => clock.end(Stage::Gather, stream),
-            None => Ok(()),
-        }
+        end(clock, Stage::Gather, stream)
     }
 }

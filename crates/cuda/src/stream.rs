@@ -155,6 +155,14 @@ impl Clock {
     }
 }
 
+/// A stage has ended, where somebody asks.
+pub(crate) fn end(clock: &mut Option<&mut Clock>, stage: Stage, stream: &Stream) -> Result<()> {
+    match clock {
+        Some(clock) => clock.end(stage, stream),
+        None => Ok(()),
+    }
+}
+
 /// Two streams beside another, for stages that do not depend on each other. Made once: forking and
 /// joining then allocate nothing, and can be captured in a graph.
 #[derive(Debug)]

@@ -8,14 +8,14 @@ use sweepsort_core::{
     ValuesMut, Width, Words, WordsMut,
 };
 
-use super::{CudaEngine, end};
+use super::CudaEngine;
 use crate::args;
 use crate::classic::{self, Algorithm, Key, Observer, Options, Records, Watch};
 use crate::error::Result as DeviceResult;
 use crate::image::{Image, Kind};
 use crate::launch::{Argument, Grid};
 use crate::memory::Buffer;
-use crate::stream::Clock;
+use crate::stream::{Clock, end};
 
 /// How many passes ran, and whether the output came back to the host.
 pub(super) type Ran = (u32, DeviceResult<()>);
@@ -213,11 +213,11 @@ impl CudaEngine {
     ) -> DeviceResult<(Buffer<K>, u32)> {
         let coder: Coder<K> = spec.codec.coder();
         self.encode(&mut words, &coder)?;
-        end(&mut clock, &self.stream, Stage::Encode)?;
+        end(&mut clock, Stage::Encode, &self.stream)?;
         let mut records = Records::new(&self.stream, words, None)?;
         let passes = self.sort_codes(&mut records, spec, &mut clock)?;
         self.code("decode", &mut records.keys, &coder)?;
-        end(&mut clock, &self.stream, Stage::Encode)?;
+        end(&mut clock, Stage::Encode, &self.stream)?;
         Ok((records.keys, passes))
     }
 
@@ -235,7 +235,7 @@ impl CudaEngine {
         let mut codes = self.stream.copied(words)?;
         self.encode(&mut codes, &spec.codec.coder())?;
         let positions = self.positions(codes.len())?;
-        end(&mut clock, &self.stream, Stage::Encode)?;
+        end(&mut clock, Stage::Encode, &self.stream)?;
         let mut records = Records::new(&self.stream, codes, Some(positions))?;
         let passes = self.sort_codes(&mut records, spec, &mut clock)?;
         match records.payload {
@@ -274,7 +274,7 @@ impl CudaEngine {
                 self.gather(values, &positions, value_bytes)?,
             )
         };
-        end(&mut clock, &self.stream, Stage::Gather)?;
+        end(&mut clock, Stage::Gather, &self.stream)?;
         Ok((sorted, moved, passes))
     }
 

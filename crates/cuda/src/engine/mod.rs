@@ -17,7 +17,6 @@ use sweepsort_core::{
 
 use crate::classic::Variant;
 use crate::device::Device;
-use crate::error::Result as DeviceResult;
 use crate::staging::Staging;
 use crate::stream::{Clock, Sides, Stream};
 
@@ -118,14 +117,6 @@ impl CudaEngine {
 /// Whether a name is that of the engine's own sort.
 fn is_own(algorithm: &str) -> bool {
     matches!(algorithm, "auto" | ONESWEEP)
-}
-
-/// A stage has ended, where somebody asks.
-fn end(clock: &mut Option<&mut Clock>, stream: &Stream, stage: Stage) -> DeviceResult<()> {
-    match clock {
-        Some(clock) => clock.end(stage, stream),
-        None => Ok(()),
-    }
 }
 
 impl Engine for CudaEngine {

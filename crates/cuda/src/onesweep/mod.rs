@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::image::{FATBIN_NEEDS, Image, Kind};
 use crate::launch::{Argument, Grid, Kernel, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
-use crate::stream::{Clock, Stream};
+use crate::stream::{Clock, Stream, end};
 use task::{APART, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
 
 /// Bits of a digit, and how many values it has.
@@ -380,7 +380,7 @@ impl Sweep {
                 return end(clock, Stage::Local, stream);
             }
         };
-        passes.fill(&mut task, workspace)?;
+        passes.locate(&mut task, workspace)?;
         let zeros = passes.arrays.zeros;
         // SAFETY: the workspace has so many bytes, which this sort alone uses.
         let zeroed = unsafe { SliceMut::from_raw(zeros.within(workspace)?, zeros.len()) };
@@ -521,7 +521,7 @@ impl Passes {
     }
 
     /// Fills in where the workspace's arrays lie.
-    fn fill<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
+    fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
         let arrays = &self.arrays;
         task.histograms = arrays.histograms.within(workspace)?.address();
         task.begins = arrays.begins.within(workspace)?.address();
@@ -609,12 +609,4 @@ fn small_threads(n: usize, small: Shape) -> u32 {
         threads *= 2;
     }
     threads
-}
-
-/// A stage has ended, where somebody asks.
-fn end(clock: &mut Option<&mut Clock>, stage: Stage, stream: &Stream) -> Result<()> {
-    match clock {
-        Some(clock) => clock.end(stage, stream),
-        None => Ok(()),
-    }
 }
