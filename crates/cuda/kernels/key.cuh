@@ -3,10 +3,7 @@
 // A module is compiled for one key width, SWEEPSORT_KEY_BITS.
 #pragma once
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
+#include "words.cuh"
 
 #if SWEEPSORT_KEY_BITS == 8
 using Key = u8;
@@ -21,5 +18,3 @@ using Key = unsigned __int128;
 #else
 #error "compile with -DSWEEPSORT_KEY_BITS=8, 16, 32, 64 or 128"
 #endif
-
-constexpr u32 WARP = 32;

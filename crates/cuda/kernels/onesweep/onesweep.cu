@@ -8,25 +8,12 @@
 //     disordered_V                a narrow pass_V with a ranker that is wrong on purpose, for the proof;
 //                                 32-bit keys only
 //     onesweep_shapes             what the host must know of them
+#include "../key.cuh"
 #include "begins.cuh"
 #include "disordered.cuh"
 #include "fill.cuh"
 #include "histograms.cuh"
 #include "tuning.cuh"
-
-#if SWEEPSORT_KEY_BITS == 8
-using Key = u8;
-#elif SWEEPSORT_KEY_BITS == 16
-using Key = u16;
-#elif SWEEPSORT_KEY_BITS == 32
-using Key = u32;
-#elif SWEEPSORT_KEY_BITS == 64
-using Key = u64;
-#elif SWEEPSORT_KEY_BITS == 128
-using Key = unsigned __int128;
-#else
-#error "compile with -DSWEEPSORT_KEY_BITS=8, 16, 32, 64 or 128"
-#endif
 
 extern __shared__ __align__(16) u8 shared_memory[];
 

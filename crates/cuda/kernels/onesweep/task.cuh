@@ -13,76 +13,10 @@
 // passes x portions; states passes x tiles x RADIX. Histograms, tickets and states begin as zeros.
 #pragma once
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
+#include "../codec.cuh"
 
-constexpr u32 WARP = 32;
 constexpr u32 RADIX_BITS = 8;
 constexpr u32 RADIX = 1 << RADIX_BITS;
-constexpr u32 ALL_LANES = ~0u;
-
-// No value travels with the keys.
-struct Nothing {};
-
-template <class T>
-constexpr bool IS_NOTHING = false;
-template <>
-inline constexpr bool IS_NOTHING<Nothing> = true;
-
-// A position as a value; what is wider than 8 bytes is never one.
-template <class Value>
-__device__ inline Value position(u64 i) {
-    if constexpr (sizeof(Value) <= sizeof(u64))
-        return Value(i);
-    else
-        return Value{};
-}
-
-// So many, if any.
-template <class T, u32 N>
-struct Array {
-    T at[N];
-};
-template <class T>
-struct Array<T, 0> {};
-
-// From raw words to sort codes and back; the numbers are those of crates/core/src/codec.rs. A codec
-// with ties cannot be turned back: it is for keys that are not written in the end.
-template <class Key>
-struct Codec {
-    Key exclusive, float_mask, rotate, infinity;
-    u32 ties, identity;
-
-    // All bits as the word's highest.
-    __device__ static Key spread_top(Key word) { return Key(0) - Key(word >> (8 * sizeof(Key) - 1)); }
-
-    __device__ Key canonical(Key word) const {
-        Key magnitude = word & float_mask;
-        return magnitude > infinity ? float_mask : magnitude == 0 ? Key(0) : word;
-    }
-
-    __device__ Key encode(Key word) const {
-        if (ties) word = canonical(word);
-        return Key((word ^ (spread_top(word) & float_mask) ^ exclusive) - rotate);
-    }
-
-    __device__ Key decode(Key code) const {
-        Key word = Key(code + rotate) ^ exclusive;
-        return word ^ (spread_top(word) & float_mask);
-    }
-};
-
-// The digit: `bits` neighbouring bits from `shift` on; none at all is a digit that all keys agree in.
-struct Digit {
-    u32 shift, mask;
-
-    template <class Key>
-    __device__ u32 of(Key code) const {
-        return u32(code >> shift) & mask;
-    }
-};
 
 // What a pass does, and from which buffer to which.
 struct Route {
@@ -145,18 +79,3 @@ struct Task {
         return begins + (u64(pass) * portions + portion) * RADIX;
     }
 };
-
-// With programmatic dependent launch: the kernels before this one are done, and what they wrote is
-// seen. Nothing of theirs is touched before.
-__device__ inline void wait_for_earlier_kernels() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-// The next kernel may be brought in; it still waits for the whole of this one.
-__device__ inline void let_next_kernel_in() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}

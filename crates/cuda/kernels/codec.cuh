@@ -1,0 +1,40 @@
+// Codes of keys, and their digits.
+#pragma once
+
+#include "words.cuh"
+
+// From raw words to sort codes and back; the numbers are those of crates/core/src/codec.rs. A codec
+// with ties cannot be turned back: it is for keys that are not written in the end.
+template <class Key>
+struct Codec {
+    Key exclusive, float_mask, rotate, infinity;
+    u32 ties, identity;
+
+    // All bits as the word's highest.
+    __device__ static Key spread_top(Key word) { return Key(0) - Key(word >> (8 * sizeof(Key) - 1)); }
+
+    __device__ Key canonical(Key word) const {
+        Key magnitude = word & float_mask;
+        return magnitude > infinity ? float_mask : magnitude == 0 ? Key(0) : word;
+    }
+
+    __device__ Key encode(Key word) const {
+        if (ties) word = canonical(word);
+        return Key((word ^ (spread_top(word) & float_mask) ^ exclusive) - rotate);
+    }
+
+    __device__ Key decode(Key code) const {
+        Key word = Key(code + rotate) ^ exclusive;
+        return word ^ (spread_top(word) & float_mask);
+    }
+};
+
+// The digit: `bits` neighbouring bits from `shift` on; none at all is a digit that all keys agree in.
+struct Digit {
+    u32 shift, mask;
+
+    template <class Key>
+    __device__ u32 of(Key code) const {
+        return u32(code >> shift) & mask;
+    }
+};

@@ -1,0 +1,86 @@
+// What a hybrid sort is told and what it keeps.
+//
+//     probe       a sample of the keys: which bits vary, and whether few values have most keys (probe.cuh)
+//     count       a histogram over the cells, in one read (count.cuh)
+//     lay_out     its exclusive scan: where each cell begins, where each tile finds its keys (lay_out.cuh)
+//     partition   keys to the bucket of their first digit, then to their cell (partition.cuh)
+//     local       each cell, in shared memory (local.cuh)
+//     refine      what is left: cells that are too large, by their next digits (refine.cuh)
+//
+// A cell is what `cell_bits` neighbouring bits of the code say, the window; above the window all keys
+// agree. The window's upper a_bits are the first digit, its lower b_bits the second; with b_bits 0 there
+// is one partition, and a bucket is a cell. Keys alone that are equal cannot be told apart, so no step
+// needs to be stable: a tile takes room in each bucket with one atomic on the bucket's cursor.
+//
+// One partition: SOURCE to SCRATCH; local: SCRATCH to RESULT. Two: SOURCE to SCRATCH to RESULT; local:
+// in place. SOURCE and RESULT may be the same memory. The first read of SOURCE that moves keys encodes
+// them; local's write to RESULT decodes them; count and probe encode for themselves.
+#pragma once
+
+#include "../codec.cuh"
+
+// The most bits that a cell is told by.
+constexpr u32 MOST_CELL_BITS = 16;
+
+// What is to be done; decided on the device.
+enum Path : u32 {
+    // The steps above.
+    HYBRID = 0,
+    // The steps above do nothing: the passes of onesweep, enqueued behind them, sort.
+    ONESWEEP = 1,
+};
+
+// What the device finds out and decides. It begins as zeros.
+template <class Key>
+struct Choice {
+    // A code of the sample: above the window every key's code is as this one.
+    Key prefix;
+    u32 path;
+    // The window's lowest bit.
+    u32 low;
+    // Keys of the largest cell.
+    u32 largest;
+    // Blocks of a kernel that are done, where the last one goes on.
+    u32 done;
+    // Tickets of the two partitions' tiles.
+    u32 tickets[2];
+};
+
+template <class Key>
+struct Task {
+    const Key* source;
+    Key* result;
+    Key* scratch;
+    // Less than 2^32.
+    u32 n;
+    // Of a code; all of them decide.
+    u32 key_bits;
+    u32 a_bits, b_bits;
+    // Keys of a tile of the second partition, and of the largest cell that `local` sorts.
+    u32 tile, local_keys;
+    Choice<Key>* choice;
+    // 2^cell_bits: how many keys each cell has. Begins as zeros.
+    u32* counts;
+    // 2^cell_bits + 1: where each cell begins, the last n.
+    u32* begins;
+    // 2^a_bits: where each bucket's next key goes. With b_bits 0: each cell's.
+    u32* bucket_cursors;
+    // 2^cell_bits: where each cell's next key goes.
+    u32* cell_cursors;
+    // 2^a_bits + 1: tiles of the second partition before each bucket, the last all of them.
+    u32* tiles;
+    Codec<Key> codec;
+
+    __device__ u32 cell_bits() const { return a_bits + b_bits; }
+
+    __device__ u32 cells() const { return 1u << cell_bits(); }
+
+    __device__ Digit cell_digit() const { return Digit{choice->low, cells() - 1}; }
+
+    __device__ Digit first_digit() const { return Digit{choice->low + b_bits, (1u << a_bits) - 1}; }
+
+    __device__ Digit second_digit() const { return Digit{choice->low, (1u << b_bits) - 1}; }
+
+    // What local reads.
+    __device__ const Key* partitioned() const { return b_bits ? result : scratch; }
+};
