@@ -27,6 +27,7 @@
 mod bisection;
 mod checks;
 mod golden;
+mod hybrid;
 mod keys;
 mod large;
 mod misplaced;
@@ -81,6 +82,7 @@ pub fn cuda_cases() -> Vec<Case> {
         }));
     }
     cases.extend(onesweep::cases());
+    cases.extend(hybrid::cases());
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();
         cases.push(Case::new(format!("bisect/{name}"), move || {

@@ -211,7 +211,7 @@ impl Pattern {
                 let period = Self::GROUPS[pick(0, 3, Self::GROUPS.len())] + pick(1, 3, 3) - 1;
                 make(&|i| any(i % period))
             }
-            Pattern::Strided => make(&|i| at_top(i as u128 * 32 & 0xff, 8) | any(i) & below_top),
+            Pattern::Strided => make(&|i| at_top(i as u128 % 8 * 32, 8) | any(i) & below_top),
             Pattern::FewDistinct => make(&|i| any(pick(i, 1, 5))),
             Pattern::HeavyKey => make(&|i| match pick(i, 1, 2) {
                 0 => one,
