@@ -66,9 +66,9 @@ pub fn cases() -> Vec<Case> {
         whole_suite(
             AUTO,
             Scope {
-                largest_power: 22,
-                one_in: 24,
-                tiles: thresholds(Width::W32),
+                largest_power: 18,
+                one_in: 12,
+                tiles: &[],
             },
         )
     }));
