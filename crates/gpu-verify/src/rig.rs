@@ -128,3 +128,36 @@ pub fn ahead<I: Sync, P: Send>(
             .try_for_each(|(input, prepared)| take(input, prepared))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_input_is_taken_until_one_fails() {
+        let inputs: Vec<usize> = (0..100).collect();
+        let mut taken = Vec::new();
+        let done = ahead(
+            &inputs,
+            |i| i * i,
+            |i, square| {
+                assert_eq!(square, i * i);
+                taken.push(*i);
+                Ok(())
+            },
+        );
+        done.unwrap();
+        taken.sort_unstable();
+        assert_eq!(taken, inputs);
+
+        let mut taken = 0;
+        let fails = |i: &usize, ()| {
+            taken += 1;
+            ensure!(*i != 50, "the fiftieth");
+            Ok(())
+        };
+        let failed = ahead(&inputs, |_| (), fails).unwrap_err();
+        assert_eq!(failed.to_string(), "the fiftieth");
+        assert!(taken <= 100);
+    }
+}

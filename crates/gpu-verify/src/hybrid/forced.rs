@@ -38,14 +38,14 @@ fn sorts<W: Word + Ordered>(rig: &Rig) -> Result<usize> {
     let mut inputs = Vec::new();
     for (i, n) in SIZES.into_iter().enumerate() {
         let patterns = match n {
-            SKEWED => &PATTERNS[..3],
+            SKEWED => &PATTERNS[..2],
             _ => &PATTERNS,
         };
         for &pattern in patterns {
             for algorithm in [AUTO, "onesweep", own(W::WIDTH)] {
                 inputs.push((n, pattern, algorithm, &whole, Work::Keys));
             }
-            let others = [Work::Pairs(4), Work::Pairs(3), Work::Argsort(4)];
+            let others = [Work::Pairs(4), Work::Pairs(12), Work::Argsort(4)];
             for algorithm in [AUTO, "onesweep"] {
                 inputs.push((n, pattern, algorithm, &some, Work::Keys));
                 inputs.push((n, pattern, algorithm, &whole, others[i % 3]));
