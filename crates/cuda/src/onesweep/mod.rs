@@ -5,7 +5,6 @@
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
 //! | to a block's shared memory | `small`: one block, all passes |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
-//! | beyond, 8-bit keys alone | zeros, `histograms`, `begins`, then `fill` in the place of a pass |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
@@ -30,13 +29,6 @@ const RADIX: usize = 1 << RADIX_BITS;
 
 /// Keys that are compared rather than counted, at most.
 const TINY: usize = 1024;
-
-/// The shape of the kernel that fills: each thread writes 16 keys at a time.
-const FILL: Shape = Shape {
-    threads: 256,
-    tile: 256 * 16,
-    shared_bytes: 0,
-};
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -186,13 +178,13 @@ impl Kernels {
     }
 }
 
-/// The workspace's arrays. The first three begin as zeros.
+/// The workspace's arrays. The first two begin as zeros; `histograms` clears the states.
 #[derive(Clone, Copy, Debug)]
 struct Arrays {
     histograms: Span<u64>,
     tickets: Span<u32>,
-    states: Span<u32>,
     zeros: Span<u8>,
+    states: Span<u32>,
     begins: Span<u64>,
     routes: Span<Route>,
     /// Keys, or records of keys and values, twice; the second may be empty.
@@ -302,16 +294,11 @@ impl Sweep {
         self.records() || self.is_index()
     }
 
-    /// Whether the histogram says all: keys of one digit and nothing else.
-    fn fills(&self) -> bool {
-        self.width == Width::W8 && self.payload == Payload::None && self.bits == (0, RADIX_BITS)
-    }
-
     /// Passes that are launched: one for each digit and, in place, one more that has no bits where
     /// keys could else not end where they began.
     fn passes(&self, in_place: bool) -> u32 {
         let digits = self.digits().max(1);
-        match (in_place && !self.fills(), self.apart()) {
+        match (in_place, self.apart()) {
             (false, _) => digits,
             (true, false) => digits.next_multiple_of(2),
             (true, true) => digits.max(2),
@@ -419,6 +406,7 @@ impl Sweep {
             routes: 0,
             tickets: 0,
             states: 0,
+            go: 0,
             begin_bit: self.bits.0,
             end_bit: self.bits.1,
             passes: self.passes(in_place),
@@ -462,9 +450,6 @@ impl Passes {
         kernels: Kernels,
         sweep: &Sweep,
     ) -> Result<Passes> {
-        if sweep.fills() {
-            return Self::with(device, module, "pass_0_fill", FILL, sweep);
-        }
         let wide = shapes.of(kernels, Shapes::WIDE)?;
         let multiprocessors = device.facts().multiprocessors as usize;
         // Where not every other multiprocessor would have a tile, there are more of narrow ones.
@@ -491,11 +476,7 @@ impl Passes {
             have: u32::MAX as usize,
         };
         let tiles = u32::try_from(sweep.n.div_ceil(shape.tile as usize)).map_err(|_| too_many())?;
-        // Who fills looks back at nobody.
-        let portion_tiles = match sweep.fills() {
-            true => tiles,
-            false => (PORTION_KEYS / shape.tile as usize) as u32,
-        };
+        let portion_tiles = (PORTION_KEYS / shape.tile as usize) as u32;
         let portions = tiles.div_ceil(portion_tiles);
         let together = |kernel: &Kernel, shape: Shape| -> Result<u32> {
             let blocks = kernel.blocks_per_multiprocessor(shape.threads, shape.shared_bytes)?;
@@ -543,13 +524,13 @@ impl Arrays {
     fn of(sweep: &Sweep, tiles: u32, portions: u32) -> Arrays {
         let in_place = !sweep.is_index();
         let passes = sweep.passes(in_place) as usize;
-        let tiles = if sweep.fills() { 0 } else { tiles as usize };
+        let tiles = tiles as usize;
         let portions = portions as usize;
         let mut layout = Layout::new();
         let histograms = layout.array(passes * RADIX);
         let tickets = layout.array(passes * portions);
-        let states = layout.array(passes.saturating_mul(tiles).saturating_mul(RADIX));
         let zeros = layout.all();
+        let states = layout.array(passes.saturating_mul(tiles).saturating_mul(RADIX));
         let begins = layout.array(passes * portions * RADIX);
         let routes = layout.array(passes);
         let (key, value) = (sweep.width.bytes(), sweep.payload.bytes());
@@ -572,8 +553,8 @@ impl Arrays {
         Arrays {
             histograms,
             tickets,
-            states,
             zeros,
+            states,
             begins,
             routes,
             keys,

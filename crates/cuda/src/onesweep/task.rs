@@ -55,6 +55,7 @@ pub struct Task<W> {
     pub routes: u64,
     pub tickets: u64,
     pub states: u64,
+    pub go: u64,
     pub begin_bit: u32,
     pub end_bit: u32,
     pub passes: u32,
@@ -92,19 +93,19 @@ mod tests {
     fn tasks_are_laid_out_as_the_kernels_have_them() {
         assert_eq!(
             (size_of::<Task<u8>>(), offset_of!(Task<u8>, codec)),
-            (152, 140)
+            (160, 148)
         );
         assert_eq!(
             (size_of::<Task<u32>>(), offset_of!(Task<u32>, codec)),
-            (168, 140)
+            (176, 148)
         );
         assert_eq!(
             (size_of::<Task<u64>>(), offset_of!(Task<u64>, codec)),
-            (184, 144)
+            (192, 152)
         );
         assert_eq!(
             (size_of::<Task<u128>>(), offset_of!(Task<u128>, codec)),
-            (224, 144)
+            (240, 160)
         );
         assert_eq!(size_of::<Route>(), 20);
     }
