@@ -115,6 +115,9 @@ struct Task {
     // Of refine.
     Part* parts;
     Step* steps;
+    // What the probe fills with zeros: choice, counts, and what a onesweep behind counts in.
+    uint4* zeros;
+    u32 zero_vectors;
     // Whether onesweep is enqueued behind, so that `path` may say so.
     u32 may_onesweep;
     Codec<Key> codec;
