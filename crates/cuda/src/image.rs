@@ -36,8 +36,12 @@ pub enum Kind {
     Check,
     /// What is fetched by positions; the width is that of a position.
     Gather,
-    /// The engine's own sort.
+    /// A sort of keys and what travels with them, by digits from the lowest up.
     Onesweep,
+    /// A sort of keys alone, by digits from the highest down, then in shared memory.
+    Hybrid,
+    /// A sort of narrow keys alone, which are counted.
+    Count,
 }
 
 /// Which image: a family of kernels and a key width.
@@ -150,6 +154,8 @@ impl fmt::Display for Image {
             Kind::Check => "check",
             Kind::Gather => "gather",
             Kind::Onesweep => "onesweep",
+            Kind::Hybrid => "hybrid",
+            Kind::Count => "count",
         };
         write!(f, "{kind}_{}", self.key_bits)
     }
@@ -192,6 +198,8 @@ mod tests {
                 Kind::Check => "check_disorder",
                 Kind::Gather => "gather",
                 Kind::Onesweep => "histograms",
+                Kind::Hybrid => "probe",
+                Kind::Count => "tally",
             };
             assert!(ptx.contains(&format!(".entry {kernel}(")), "{image}");
             bytes += fatbin.len() + compressed.len();
