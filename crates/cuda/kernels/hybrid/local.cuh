@@ -116,13 +116,15 @@ struct Choose<false, A, B> {
 };
 
 // CAPACITY: keys of the largest cell.
-template <class Key_, u32 THREADS_, u32 ITEMS_, u32 CAPACITY_, u32 BIN_BITS_, u32 BLOCKS_, bool WORDS_ = true>
+template <class Key_, u32 THREADS_, u32 ITEMS_, u32 CAPACITY_, u32 BIN_BITS_, u32 BLOCKS_, bool RANKS_ = false, u32 BATCH_ = 6, bool WORDS_ = true>
 struct LocalShape {
     using Key = Key_;
     // ITEMS: slots that a lane orders.
     static constexpr u32 THREADS = THREADS_, ITEMS = ITEMS_, CAPACITY = CAPACITY_;
     static constexpr u32 BIN_BITS = BIN_BITS_, BLOCKS = BLOCKS_;
     static constexpr bool WORDS = WORDS_ && sizeof(Key) > sizeof(u32);
+    static constexpr bool RANKS = RANKS_;
+    static constexpr u32 BATCH = BATCH_;
     static constexpr u32 WARPS = THREADS / WARP, BINS = 1 << BIN_BITS, LINE = WARP * ITEMS;
     static constexpr u32 LOADS = (CAPACITY + THREADS - 1) / THREADS;
     // A warp's share of the slots; its line is longer, since a bin may go beyond.
@@ -146,14 +148,44 @@ struct LocalShared {
         // From which slot each place's key is fetched.
         u16 fetch[S::WORDS ? S::SLOTS_READ : 1];
     };
-    u32 sums[S::WARPS], largest[S::WARPS];
+    // Of the scan.
+    u64 sums[S::WARPS];
+    u32 largest[S::WARPS];
+    u32 varying[sizeof(typename S::Key) / sizeof(u32)];
+    u32 bin_shift;
 };
+
+// N numbers below 256.
+template <u32 N>
+struct PackedRanks {
+    u32 words[(N + 3) / 4];
+    __device__ void put(u32 i, u32 rank) {
+        u32 shifted = rank << (i % 4 * 8);
+        words[i / 4] = i % 4 == 0 ? shifted : words[i / 4] + shifted;
+    }
+    __device__ u32 get(u32 i) const { return words[i / 4] >> (i % 4 * 8) & 255; }
+};
+
+#ifdef PHASES
+__device__ u64 phases[16];
+#define PHASE(i) do { if (threadIdx.x == 0) { u64 now_; asm volatile("mov.u64 %0, %%clock64;" : "=l"(now_) :: "memory"); atomicAdd(&phases[i], now_ - clock_before); clock_before = now_; } } while (0)
+#else
+#define PHASE(i)
+#endif
 
 template <class S>
 struct Local {
+#ifdef PHASES
+    u64 clock_before = clock64();
+#endif
+    using Ranks = PackedRanks<S::LOADS>;
     using Key = typename S::Key;
     static constexpr u32 THREADS = S::THREADS, ITEMS = S::ITEMS, WARPS = S::WARPS;
     static constexpr u32 LOADS = S::LOADS, ALIGN = S::ALIGN;
+    // Bins that are read at once.
+    static constexpr u32 GROUP = 4;
+    // Keys of a thread that are on their way at once.
+    static constexpr u32 BATCH = S::BATCH;
 
     LocalShared<S>& shared;
     const u32 thread = threadIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -164,39 +196,124 @@ struct Local {
 
     __device__ Local(LocalShared<S>& shared) : shared(shared) {}
 
-    // Sorts by the lowest `bits` bits, in which alone the codes differ. `from` and `to` may be the same
-    // memory. All threads of the block come here; again after a barrier.
-    template <class Encode, class Decode>
-    __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, Encode encode, Decode decode) {
+    // Sorts codes by their lowest `bits` bits, in which alone they differ, and decodes them. `from` and
+    // `to` may be the same memory. All threads of the block come here; again after a barrier.
+    __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
         this->count = count;
+        Key key[LOADS];
+        load(key, from, [](Key code) { return code; });
+        sort(key, to, bits, codec);
+    }
+
+    // Sorts a whole input.
+    __device__ void sort_words(const Key* from, Key* to, u32 count, const Codec<Key>& codec) {
+        this->count = count;
+        Key key[LOADS];
+        auto encode = [&](Key word) { return codec.identity ? word : codec.encode(word); };
+        load(key, from, encode);
+        sort(key, to, varying_bits(key, encode(from[0])), codec);
+    }
+
+    __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
+        auto decode = [&](Key code) { return codec.identity ? code : codec.decode(code); };
+        PHASE(1);
+        Ranks ranks;
+        u32 largest = lay_out_bins(key, bits, ranks);
+        PHASE(4);
+        bool fetched = false;
+        if (crowded(largest)) {
+            put(key);
+            sort_crowded(shared, count);
+        } else {
+            claim(key, ranks);
+            __syncthreads();
+            PHASE(5);
+            if (bin.shift > 0) fetched = order(largest);
+        }
+        __syncwarp();
+        PHASE(6);
+        if (fetched)
+            store(to, decode, [&](u32 i) { return shared.keys[shared.fetch[i]]; });
+        else
+            store(to, decode, [&](u32 i) { return shared.keys[i]; });
+        PHASE(7);
+    }
+
+    // As they came.
+    __device__ void put(const Key (&key)[LOADS]) {
+#pragma unroll
+        for (u32 j = 0; j < LOADS; j++)
+            if (j * THREADS + thread < count) shared.keys[j * THREADS + thread] = key[j];
+    }
+
+    // Bins by what varies; then merging, if need be. From shared memory to there, and apart from all
+    // else, whose registers it would take.
+    __device__ __noinline__ static void sort_crowded(LocalShared<S>& shared, u32 count) {
+        Local own(shared);
+        own.count = count;
+        __syncthreads();
+        Key key[LOADS];
+        own.load(key, shared.keys, [](Key code) { return code; });
+        Ranks ranks;
+        own.lay_out_bins(key, own.varying_bits(key, shared.keys[0]), ranks);
+        own.claim_together(key);
+        __syncthreads();
+        if (own.bin.shift > 0) own.merge();
+    }
+
+    // Too full for warps to order bins by themselves.
+    __device__ bool crowded(u32 largest) const {
+        return largest > MOST_OF_A_BIN || (bin.shift > 0 && share + largest + ALIGN > S::LINE);
+    }
+
+    // Where each bin begins; tells the largest bin's keys.
+    __device__ u32 lay_out_bins(const Key (&key)[LOADS], u32 bits, Ranks& ranks) {
         this->bits = bits;
         u32 bin_bits = min(bits, min(S::BIN_BITS, 32 - __clz(count)));
         bin = Digit{bits - bin_bits, (1u << bin_bits) - 1};
         share = (count + WARPS - 1) / WARPS;
         begin = min(count, warp * share);
         end = min(count, begin + share);
-        Key key[LOADS];
-        load(key, from, encode);
-        for (u32 i = thread; i <= bin.mask; i += THREADS) shared.bins[i] = 0;
+        if (thread == 0) shared.bin_shift = bin.shift;
+        for (u32 i = thread; i <= (bin.mask | (GROUP - 1)); i += THREADS) shared.bins[i] = 0;
         __syncthreads();
-        count_bins(key);
+        PHASE(2);
+        count_bins(key, ranks);
         __syncthreads();
-        u32 largest = scan();
-        bool fetched = false;
-        if (bits == bin_bits || (largest <= MOST_OF_A_BIN && share + largest + ALIGN <= S::LINE)) {
-            claim(key);
-            __syncthreads();
-            if (bits > bin_bits) fetched = order(largest);
-        } else {
-            claim_together(key);
-            __syncthreads();
-            merge();
+        PHASE(3);
+        return scan();
+    }
+
+    // The highest bit in which not all keys are as the first one, and one more. Two barriers.
+    __device__ u32 varying_bits(const Key (&key)[LOADS], Key first) {
+        constexpr u32 WORDS_OF_KEY = sizeof(Key) / sizeof(u32);
+        if (thread < WORDS_OF_KEY) shared.varying[thread] = 0;
+        Key varying = 0;
+#pragma unroll
+        for (u32 j = 0; j < LOADS; j++)
+            if (j * THREADS + thread < count) varying |= key[j] ^ first;
+        __syncthreads();
+#pragma unroll
+        for (u32 w = 0; w < WORDS_OF_KEY; w++) {
+            u32 word = or_of_lanes(u32(varying >> (32 * w)));
+            if (lane == 0 && word) atomicOr(&shared.varying[w], word);
         }
-        __syncwarp();
-        if (fetched)
-            store(to, decode, [&](u32 i) { return shared.keys[shared.fetch[i]]; });
-        else
-            store(to, decode, [&](u32 i) { return shared.keys[i]; });
+        __syncthreads();
+        u32 bits = 0;
+#pragma unroll
+        for (u32 w = 0; w < WORDS_OF_KEY; w++)
+            if (shared.varying[w]) bits = 32 * (w + 1) - __clz(shared.varying[w]);
+        return bits;
+    }
+
+    __device__ static u32 or_of_lanes(u32 own) {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_or_sync(ALL_LANES, own);
+#else
+#pragma unroll
+        for (u32 step = WARP / 2; step > 0; step /= 2) own |= __shfl_xor_sync(ALL_LANES, own, step);
+        return own;
+#endif
     }
 
     template <class Encode>
@@ -206,60 +323,96 @@ struct Local {
             if (j * THREADS + thread < count) key[j] = encode(from[j * THREADS + thread]);
     }
 
-    __device__ void count_bins(const Key (&key)[LOADS]) {
+    __device__ void count_bins(const Key (&key)[LOADS], Ranks& ranks) {
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) atomicAdd(&shared.bins[bin.of(key[j])], 1);
+            if (j * THREADS + thread < count) {
+                u32 rank = atomicAdd(&shared.bins[bin.of(key[j])], 1);
+                if constexpr (S::RANKS) ranks.put(j, rank);
+            }
     }
 
-    // Counts become begins; tells the largest count.
+    // Counts become begins; tells the largest count. A thread scans a group of bins in each stretch of
+    // the bins; the sums of its groups are scanned at once, 16 bits each.
     __device__ u32 scan() {
-        constexpr u32 EACH = S::BINS / THREADS < 4 ? 4 : S::BINS <= 8 * THREADS ? 8 : 16;
-        static_assert(S::BINS <= EACH * THREADS, "each thread scans its bins");
-        u32 own[EACH], sum = 0, largest = 0;
-        bool any = thread * EACH <= bin.mask;
-        if (any) {
+        constexpr u32 STRETCHES = (S::BINS / GROUP + THREADS - 1) / THREADS;
+        static_assert(STRETCHES <= 4 && S::CAPACITY < 1 << 16, "sums fit");
+        using Sums = typename Choose<STRETCHES <= 2, u32, u64>::Type;
+        uint4* groups = reinterpret_cast<uint4*>(shared.bins);
+        uint4 own[STRETCHES];
+        Sums sums = 0;
+        u32 largest = 0;
 #pragma unroll
-            for (u32 i = 0; i < EACH; i++) {
-                own[i] = thread * EACH + i <= bin.mask ? shared.bins[thread * EACH + i] : 0;
-                largest = max(largest, own[i]);
-                sum += own[i];
-            }
+        for (u32 s = 0; s < STRETCHES; s++) {
+            u32 group = s * THREADS + thread;
+            own[s] = group <= bin.mask / GROUP ? groups[group] : uint4{0, 0, 0, 0};
+            sums |= Sums(own[s].x + own[s].y + own[s].z + own[s].w) << (16 * s);
+            largest = max(largest, max(max(own[s].x, own[s].y), max(own[s].z, own[s].w)));
         }
-        u32 before = sum;
+        Sums before = sums;
 #pragma unroll
         for (u32 step = 1; step < WARP; step *= 2) {
-            u32 left = __shfl_up_sync(ALL_LANES, before, step);
+            Sums left = __shfl_up_sync(ALL_LANES, before, step);
             if (lane >= step) before += left;
-            largest = max(largest, __shfl_xor_sync(ALL_LANES, largest, step));
         }
+        largest = max_of_lanes(largest);
         if (lane == WARP - 1) {
             shared.sums[warp] = before;
             shared.largest[warp] = largest;
         }
         __syncthreads();
-        before -= sum;
+        // Each warp scans the warps' sums.
+        static_assert(WARPS <= WARP, "a lane for each warp");
+        Sums upto = lane < WARPS ? Sums(shared.sums[lane]) : 0;
 #pragma unroll
-        for (u32 w = 0; w < WARPS; w++) {
-            if (w < warp) before += shared.sums[w];
-            largest = max(largest, shared.largest[w]);
+        for (u32 step = 1; step < WARPS; step *= 2) {
+            Sums left = __shfl_up_sync(ALL_LANES, upto, step);
+            if (lane >= step) upto += left;
         }
-        if (any) {
+        Sums all = __shfl_sync(ALL_LANES, upto, WARPS - 1);
+        upto = __shfl_sync(ALL_LANES, upto, warp == 0 ? 0 : warp - 1);
+        before += (warp == 0 ? 0 : upto) - sums;
+        largest = max_of_lanes(lane < WARPS ? shared.largest[lane] : 0);
+        u32 stretches_before = 0;
 #pragma unroll
-            for (u32 i = 0; i < EACH; i++) {
-                if (thread * EACH + i <= bin.mask) shared.bins[thread * EACH + i] = before;
-                before += own[i];
-            }
+        for (u32 s = 0; s < STRETCHES; s++) {
+            u32 group = s * THREADS + thread;
+            u32 x = stretches_before + u32(before >> (16 * s)) % (1 << 16);
+            u32 y = x + own[s].x, z = y + own[s].y, w = z + own[s].z;
+            if (group <= bin.mask / GROUP) groups[group] = uint4{x, y, z, w};
+            stretches_before += u32(all >> (16 * s)) % (1 << 16);
         }
         __syncthreads();
         return largest;
     }
 
-    __device__ void claim(const Key (&key)[LOADS]) {
+    __device__ static u32 max_of_lanes(u32 own) {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_max_sync(ALL_LANES, own);
+#else
 #pragma unroll
-        for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count)
-                shared.keys[atomicAdd(&shared.bins[bin.of(key[j])], 1)] = key[j];
+        for (u32 step = WARP / 2; step > 0; step /= 2) own = max(own, __shfl_xor_sync(ALL_LANES, own, step));
+        return own;
+#endif
+    }
+
+    __device__ void claim(const Key (&key)[LOADS], const Ranks& ranks) {
+        // Read again, lest the digits of all keys be kept.
+        Digit bin = {*static_cast<volatile u32*>(&shared.bin_shift), this->bin.mask};
+        // Several claims are under way at once.
+#pragma unroll
+        for (u32 first = 0; first < LOADS; first += BATCH) {
+            u32 slot[BATCH];
+#pragma unroll
+            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
+                if (j * THREADS + thread < count) {
+                    u32* next = &shared.bins[bin.of(key[j])];
+                    slot[j - first] = S::RANKS ? *next + ranks.get(j) : atomicAdd(next, 1);
+                }
+#pragma unroll
+            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
+                if (j * THREADS + thread < count) shared.keys[slot[j - first]] = key[j];
+        }
     }
 
     // The lanes of one bin claim their slots at once.
@@ -299,6 +452,7 @@ struct Local {
     __device__ u32 begin_of_bin(u32 slot) const {
         if (slot >= count) return count;
         u32 digit = bin.of(shared.keys[slot]);
+        if (S::RANKS) return shared.bins[digit];
         return digit == 0 ? 0 : shared.bins[digit - 1];
     }
 
@@ -382,9 +536,18 @@ struct Local {
     template <class Decode, class At>
     __device__ void store(Key* to, Decode decode, At at) const {
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++) {
-            u32 i = begin + j * WARP + lane;
-            if (i < end) to[i] = decode(at(i));
+        for (u32 first = 0; first < ITEMS; first += BATCH) {
+            Key key[BATCH];
+#pragma unroll
+            for (u32 j = first; j < min(first + BATCH, ITEMS); j++) {
+                u32 i = begin + j * WARP + lane;
+                if (i < end) key[j - first] = at(i);
+            }
+#pragma unroll
+            for (u32 j = first; j < min(first + BATCH, ITEMS); j++) {
+                u32 i = begin + j * WARP + lane;
+                if (i < end) to[i] = decode(key[j - first]);
+            }
         }
     }
 
@@ -440,24 +603,13 @@ struct Local {
     }
 };
 
-// What is not to be encoded or decoded.
-struct Plain {
-    template <class Key>
-    __device__ Key operator()(Key key) const {
-        return key;
-    }
-};
-
 // Block i sorts cell i; one that is too large is left alone.
 template <class S>
 __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<S>& shared) {
-    using Key = typename S::Key;
     wait_for_earlier_kernels();
     if (task.choice->path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
-    if (count > task.local_keys) return;
-    Codec<Key> codec = task.codec;
-    auto decode = [&](Key code) { return codec.identity ? code : codec.decode(code); };
+    if (count == 0 || count > task.local_keys) return;
     Local<S>(shared).sort(task.partitioned() + begin, task.result + begin, count, task.choice->low,
-                          Plain{}, decode);
+                          task.codec);
 }
