@@ -220,7 +220,7 @@ impl Hybrid {
             let task = self.task::<W>(keys, keys_to);
             match &self.method {
                 Method::Tiny(sweep) => {
-                    let places = alone(keys, keys_to);
+                    let places = Places::of_keys(keys, keys_to);
                     sweep.enqueue(stream, places, workspace, clock)
                 }
                 Method::Alone((kernel, grid)) => {
@@ -282,15 +282,6 @@ impl Hybrid {
             return sweep.ran(stream, &cells.arrays.rest(workspace)?);
         }
         Ok(ran(cells.bits.partitions() + 1))
-    }
-}
-
-/// Where keys alone lie.
-fn alone(keys: u64, keys_to: u64) -> Places {
-    Places {
-        keys,
-        keys_to,
-        ..Places::default()
     }
 }
 
@@ -453,7 +444,7 @@ impl Cells {
             None => Ok(()),
             Some(sweep) => {
                 let go = task.choice + offset_of!(Choice<W>, path) as u64;
-                let places = alone(task.source, task.result);
+                let places = Places::of_keys(task.source, task.result);
                 let rest = self.arrays.rest(workspace)?;
                 // SAFETY: the caller's promise; the probe clears what the onesweep counts in.
                 unsafe { sweep.enqueue_if(go, stream, places, &rest, clock) }
