@@ -11,8 +11,9 @@
 // Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's keys,
 // it and one other cell are counted in registers.
 //
-// The window holds all keys if the probe has read all of them. If it has read a sample, a key may lie
-// outside; then the passes of onesweep, which are enqueued behind, sort.
+// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may lie
+// outside: tails are long. Then the ranges are widened by what was found, and a second turn, which is
+// always enqueued then, counts anew; otherwise it does nothing.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
@@ -50,11 +51,13 @@ struct Count {
     __device__ Count(const Task<Key>& task, Shared& shared, u32* counters)
         : task(task), shared(shared), counters(counters), words(task.cells() / 2) {}
 
-    __device__ void run() {
+    // turn: 0, or 1.
+    __device__ void run(u32 turn) {
         for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
         shared.range.zero();
         wait_for_earlier_kernels();
-        if (threadIdx.x == 0) shared.go_on = task.choice->path == HYBRID;
+        if (threadIdx.x == 0)
+            shared.go_on = task.choice->path == HYBRID && (turn == 0 || task.choice->missed);
         __syncthreads();
         if (!shared.go_on) return;
         bool has_range = threadIdx.x < task.probe_blocks;
@@ -67,12 +70,29 @@ struct Count {
         }
 
         Key outside = task.codec.identity ? count<true>(window) : count<false>(window);
-        if (outside & window.above) task.choice->path = ONESWEEP;
+        if (outside & window.above) widen(outside & window.above);
         __syncthreads();
         let_next_kernel_in();
         add_to_counts();
-        if (task.cells() <= LayOut<Key>::ALONE && last_block(task.choice->done, shared.lay_out.last))
+        if (!last_block(task.choice->done, shared.lay_out.last)) return;
+        if (turn == 0 && __ldcg(&task.choice->missed)) {
+            for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
+        } else if (task.cells() <= LayOut<Key>::ALONE) {
             LayOut<Key>(task, shared.lay_out).run_alone();
+        }
+    }
+
+    // Bits that vary after all. Blocks that see them too early count in vain, as all do.
+    __device__ void widen(Key bits) {
+        u32* range = reinterpret_cast<u32*>(&task.ranges[0]);
+        constexpr u32 KEY_WORDS = sizeof(Key) / sizeof(u32);
+#pragma unroll
+        for (u32 i = 0; i < KEY_WORDS; i++) {
+            u32 word = u32(bits >> (32 * i));
+            if (word) atomicOr(&range[i], word);
+            if (word) atomicOr(&range[KEY_WORDS + i], word);
+        }
+        task.choice->missed = 1;
     }
 
     // Which bits of any code are not as in the prefix.

@@ -61,7 +61,6 @@ struct LayOut {
     }
 
     __device__ void run_alone() {
-        if (__syncthreads_or(*static_cast<volatile u32*>(&task.choice->path) != HYBRID)) return;
         u32 before = 0;
         for (u32 first = 0; first < task.cells(); first += THREADS) {
             place(first, before);

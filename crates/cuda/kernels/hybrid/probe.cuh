@@ -5,9 +5,9 @@
 //         all     ranges: of the keys of each block
 //         sample  ranges: of a sample; choice->path, by the predicted times
 //
-// All keys are read where nobody else could sort: the window that `count` makes of the ranges holds every
-// key then. A sample of a large input is enough where onesweep waits behind: it sorts if a key lies outside
-// of the window, and where so many keys share so few cells that moving them cell by cell is slower.
+// All keys are read where onesweep is not enqueued behind: the window that count makes of the ranges holds
+// every key then. A sample of a large input is quicker, and shows where so many keys share so few cells
+// that moving them cell by cell is slower than onesweep.
 //
 // The prediction, in tenths of the time that `count` takes:
 //     onesweep    its histograms, about a count, and a pass for each byte that varies
