@@ -4,7 +4,7 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
-//! | to a block's shared memory | `alone`: one block |
+//! | to a block's shared memory | `alone` or `alone_large`: one block |
 //! | to about a million | `together`: blocks that wait for each other; then `refine` |
 //! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
@@ -70,9 +70,10 @@ mod row {
     /// Of what refine sorts in shared memory.
     pub const REFINE_CELLS: usize = 8;
     pub const ALONE: usize = 9;
-    pub const TOGETHER: usize = 10;
+    pub const ALONE_LARGE: usize = 10;
+    pub const TOGETHER: usize = 11;
     /// Of what blocks that wait for each other sort in shared memory.
-    pub const TOGETHER_CELLS: usize = 11;
+    pub const TOGETHER_CELLS: usize = 12;
 }
 
 /// A sort, decided.
@@ -186,10 +187,9 @@ impl Hybrid {
             Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
         } else {
             let kernels = Kernels::of(device, width)?;
-            let alone = kernels.shapes.get(row::ALONE)?;
-            match n <= tuning.alone.min(alone.tile as usize) {
-                true => Method::Alone(kernels.launch("alone", alone.grid(1))?),
-                false => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
+            match kernels.alone(n, tuning)? {
+                Some(alone) => Method::Alone(alone),
+                None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
             }
         };
         Ok(Hybrid {
@@ -342,6 +342,17 @@ impl<'a> Kernels<'a> {
     fn persistent(&self, name: &str, shape: KernelShape, tiles: usize) -> Result<Launch> {
         let together = shape.together(&*self.module.kernel(name)?, self.device.facts())?;
         self.launch(name, shape.grid(tiles.min(together as usize) as u32))
+    }
+
+    /// In one block, if it has room for so many keys.
+    fn alone(&self, n: usize, tuning: Tuning) -> Result<Option<Launch>> {
+        for (name, row) in [("alone", row::ALONE), ("alone_large", row::ALONE_LARGE)] {
+            let shape = self.shapes.get(row)?;
+            if n <= tuning.alone.min(shape.tile as usize) {
+                return Ok(Some(self.launch(name, shape.grid(1))?));
+            }
+        }
+        Ok(None)
     }
 
     /// The steps before `refine`, and it.
