@@ -4,20 +4,20 @@
 //     for each group that has keys in it:
 //         lay_out   its cells that have keys: where each ends, and its word
 //         write     for each vector of the result: the cell of its first key, then the next ones
-//     clean     the last block leaves counts, groups and done as zeros
+//         clean     who reads a group's counts last leaves them as zeros
 //
-// Grid: up to BLOCKS a multiprocessor.
+// Grid: any; a block has more to do for a longer share, and each costs something to begin.
 #pragma once
 
 #include "task.cuh"
 #include "vectors.cuh"
 
-template <class Key>
+template <class Key, u32 THREADS_ = 256>
 struct Expand {
-    static constexpr u32 THREADS = 256, BLOCKS = 8, WARPS = THREADS / WARP;
-    static constexpr u32 CELLS = Task<Key>::CELLS, GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
+    static constexpr u32 THREADS = THREADS_, BLOCKS = MOST_THREADS / THREADS, WARPS = THREADS / WARP;
+    static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
     static constexpr u32 KEYS = Vectors<Key>::KEYS;
-    static_assert(THREADS == GROUP, "a thread has a cell");
+    static_assert(THREADS >= GROUP, "a thread has a cell");
     // What laying out a group costs, in keys.
     static constexpr u32 LAY_OUT = 4096;
     // Vectors that a thread writes at a time.
@@ -31,12 +31,12 @@ struct Expand {
     struct Shared {
         // Where each group begins in the result.
         u64 begins[GROUPS];
-        u64 warps[WARPS];
+        u64 warps[GROUP / WARP];
         // Of the cells that have keys: where they end in the piece, and their words. Behind them none
         // ends.
         u32 ends[GROUP];
         Key words[GROUP];
-        u32 last;
+        bool last;
     };
 
     const Task<Key>& task;
@@ -45,7 +45,7 @@ struct Expand {
 
     __device__ Expand(const Task<Key>& task, Shared& shared) : task(task), shared(shared) {}
 
-    // The sum of what the threads before gave.
+    // The sum of what the threads before gave, of the first GROUP.
     __device__ u64 exclusive(u64 own) {
         u64 sum = own;
 #pragma unroll
@@ -53,11 +53,11 @@ struct Expand {
             u64 left = __shfl_up_sync(ALL_LANES, sum, step);
             if (lane >= step) sum += left;
         }
-        if (lane == WARP - 1) shared.warps[warp] = sum;
+        if (lane == WARP - 1 && thread < GROUP) shared.warps[warp] = sum;
         __syncthreads();
         u64 before = sum - own;
 #pragma unroll
-        for (u32 w = 0; w < WARPS; w++)
+        for (u32 w = 0; w < GROUP / WARP; w++)
             if (w < warp) before += shared.warps[w];
         return before;
     }
@@ -82,15 +82,14 @@ struct Expand {
         return begin + min(u64(part * double(keys)), keys);
     }
 
-    // The cells of a group in the piece of the result between two places.
-    __device__ void lay_out(u32 group, u64 from, u64 to) {
-        u32 code = group * GROUP + thread;
-        u64 keys = task.counts[code];
-        shared.ends[thread] = ~0u;
+    // The cells of a group in the piece of the result between two places. The thread's cell has so many
+    // keys; threads from GROUP on have none.
+    __device__ void lay_out(u32 code, u64 keys, u64 group_begin, u64 from, u64 to) {
+        if (thread < GROUP) shared.ends[thread] = ~0u;
         u64 before = exclusive(keys << 16 | (keys != 0));
         if (keys) {
             u32 cell = before & 0xffff;
-            u64 end = shared.begins[group] + (before >> 16) + keys;
+            u64 end = group_begin + (before >> 16) + keys;
             shared.ends[cell] = u32(max(min(end, to), from) - from);
             shared.words[cell] = task.codec.decode(Key(code));
         }
@@ -106,10 +105,29 @@ struct Expand {
         return cell;
     }
 
-    __device__ Vector vector_at(u32 place) const {
+    // The same where it is known to be between two cells.
+    __device__ u32 cell_at(u32 place, u32 cell, u32 last) const {
+        while (cell < last) {
+            u32 middle = (cell + last) / 2;
+            if (shared.ends[middle] <= place)
+                cell = middle + 1;
+            else
+                last = middle;
+        }
+        return cell;
+    }
+
+    __device__ static uint4 splat(Key word) {
+        u32 words = word * (~0u / Key(~0u));
+        return uint4{words, words, words, words};
+    }
+
+    // The vector that begins at a place of a cell.
+    __device__ uint4 vector_at(u32 place, u32 cell) const {
         Vector vector;
-        u32 cell = cell_at(place), end = shared.ends[cell];
+        u32 end = shared.ends[cell];
         Key word = shared.words[cell];
+        if (end - place >= KEYS) return splat(word);
 #pragma unroll
         for (u32 k = 0; k < KEYS; k++) {
             if (place + k == end) {
@@ -119,71 +137,81 @@ struct Expand {
             }
             vector.key[k] = word;
         }
-        return vector;
+        return vector.words;
     }
 
     __device__ void write(Key* to, u32 n) {
         Vectors<Key> vectors(to, n);
-        u32 head = u32(vectors.head), count = u32(vectors.count), last = u32(vectors.tail()) + thread;
+        u32 head = u32(vectors.head), count = u32(vectors.count), tail = u32(vectors.tail()) + thread;
         if (thread < head) to[thread] = shared.words[cell_at(thread)];
-        if (last < n) to[last] = shared.words[cell_at(last)];
+        if (tail < n) to[tail] = shared.words[cell_at(tail)];
         uint4* vectors_to = reinterpret_cast<uint4*>(to + head);
-        // A warp has `CHUNK` vectors at a time. Mostly they lie in one cell.
+        // A warp has CHUNK vectors at a time. Mostly they lie in one cell.
         constexpr u32 CHUNK = WARP * STORES;
         for (u32 begin = warp * CHUNK; begin < count; begin += WARPS * CHUNK) {
-            u32 end = min(begin + CHUNK, count), cell = cell_at(head + begin * KEYS);
-            if (shared.ends[cell] >= head + end * KEYS) {
-                u32 word = shared.words[cell] * (~0u / Key(~0u));
+            u32 end = min(begin + CHUNK, count), place = head + begin * KEYS, behind = head + end * KEYS;
+            u32 first = cell_at(place);
+            if (shared.ends[first] >= behind) {
+                uint4 vector = splat(shared.words[first]);
 #pragma unroll
                 for (u32 j = 0; j < STORES; j++) {
                     u32 i = begin + j * WARP + lane;
-                    if (i < end) vectors_to[i] = uint4{word, word, word, word};
+                    if (i < end) vectors_to[i] = vector;
                 }
             } else {
+                u32 last = cell_at(behind - 1);
 #pragma unroll 1
-                for (u32 i = begin + lane; i < end; i += WARP)
-                    vectors_to[i] = vector_at(head + i * KEYS).words;
+                for (u32 i = begin + lane; i < end; i += WARP) {
+                    u32 place = head + i * KEYS;
+                    vectors_to[i] = vector_at(place, cell_at(place, first, last));
+                }
             }
         }
     }
 
-    // Says that the block has read all it needs.
-    __device__ void arrive() {
-        if (thread == 0) {
-            __threadfence();
-            shared.last = atomicAdd(task.done, 1) == gridDim.x - 1;
-        }
+    // Adds to what blocks have in common, after the block has read; whether that completes it.
+    template <class T>
+    __device__ static bool completes(T* sum, T own, T all) {
+        __threadfence();
+        return atomicAdd(sum, own) + own == all;
     }
 
-    __device__ void clean() {
+    // The part of a group between two places.
+    __device__ void piece(u32 group, u64 from, u64 to) {
+        u64 begin = shared.begins[group], end = end_of(group);
+        u32 code = group * GROUP + thread;
+        u64 keys = thread < GROUP ? task.counts[code] : 0;
+        lay_out(code, keys, begin, from, to);
+        bool whole = from == begin && to == end;
+        if (!whole && thread == 0) shared.last = completes(task.taken + group, to - from, end - begin);
+        write(task.result + from, u32(to - from));
         __syncthreads();
-        if (!shared.last) return;
-        uint4* counts = reinterpret_cast<uint4*>(task.counts);
-        for (u32 i = thread; i < CELLS / 2; i += THREADS) counts[i] = uint4{0, 0, 0, 0};
-        if (GROUPS > 1) task.groups[thread] = 0;
-        if (thread == 0) *task.done = 0;
+        if (!whole && !shared.last) return;
+        if (keys) task.counts[code] = 0;
+        if (!whole && thread == 0) task.taken[group] = 0;
     }
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        u64 before = exclusive(GROUPS > 1 ? task.groups[thread] : 0);
-        if (thread < GROUPS) shared.begins[thread] = before;
-        __syncthreads();
-        u64 from = share(blockIdx.x), to = blockIdx.x + 1 < gridDim.x ? share(blockIdx.x + 1) : task.n;
-        if (from == to) {
-            arrive();
+        if constexpr (GROUPS > 1) {
+            u64 before = exclusive(thread < GROUPS ? task.groups[thread] : 0);
+            if (thread < GROUPS) shared.begins[thread] = before;
+            __syncthreads();
+            if (thread == 0) shared.last = completes(task.done, 1u, gridDim.x);
+            __syncthreads();
+            if (shared.last && thread < GROUPS) task.groups[thread] = 0;
+            if (shared.last && thread == 0) *task.done = 0;
         } else {
-            u32 last = group_at(to - 1, 0);
-            for (u32 group = group_at(from, 0); group <= last; group++) {
-                u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
-                if (begin == end) continue;
-                lay_out(group, begin, end);
-                if (group == last) arrive();
-                write(task.result + begin, u32(end - begin));
-                __syncthreads();
-            }
+            if (thread == 0) shared.begins[0] = 0;
+            __syncthreads();
         }
         let_next_kernel_in();
-        clean();
+        u64 from = share(blockIdx.x), to = blockIdx.x + 1 < gridDim.x ? share(blockIdx.x + 1) : task.n;
+        if (from == to) return;
+        u32 last = group_at(to - 1, 0);
+        for (u32 group = group_at(from, 0); group <= last; group++) {
+            u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
+            if (begin < end) piece(group, begin, end);
+        }
     }
 };

@@ -11,14 +11,10 @@
 
 struct Tally8 {
     using Key = u8;
-#if __CUDA_ARCH__ == 750
-    static constexpr u32 THREADS = 512, BLOCKS = 2;
-#else
-    static constexpr u32 THREADS = 512, BLOCKS = 3;
-#endif
+    static constexpr u32 THREADS = MOST_THREADS / 2, BLOCKS = 2;
     static constexpr u32 CELLS = Task<Key>::CELLS;
     // Vectors that a thread reads at a time.
-    static constexpr u32 LOADS = 4;
+    static constexpr u32 LOADS = 2;
 
     struct Shared {
         u32 counters[CELLS * WARP];
@@ -75,10 +71,10 @@ struct Tally8 {
     }
 
     __device__ void run() {
+        let_next_kernel_in();
         clear();
         wait_for_earlier_kernels();
         count_all();
-        let_next_kernel_in();
         if (threadIdx.x < CELLS) {
             u32 keys = sum(threadIdx.x);
             if (keys) atomicAdd(&task.counts[threadIdx.x], u64(keys));
