@@ -14,14 +14,12 @@
 
 template <class Key, u32 THREADS_ = 256>
 struct Expand {
-    static constexpr u32 THREADS = THREADS_, BLOCKS = MOST_THREADS / THREADS, WARPS = THREADS / WARP;
+    static constexpr u32 THREADS = THREADS_, BLOCKS = MOST_THREADS * 3 / 4 / THREADS, WARPS = THREADS / WARP;
     static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
     static constexpr u32 KEYS = Vectors<Key>::KEYS;
     static_assert(THREADS >= GROUP, "a thread has a cell");
     // What laying out a group costs, in keys.
     static constexpr u32 LAY_OUT = 4096;
-    // Vectors that a thread writes at a time.
-    static constexpr u32 STORES = 4;
 
     union Vector {
         uint4 words;
@@ -73,8 +71,11 @@ struct Expand {
 
     __device__ u64 end_of(u32 group) const { return group + 1 < GROUPS ? shared.begins[group + 1] : task.n; }
 
-    // Where the share of block b begins. Shares are equal in keys and groups together.
+    // Where the share of block b begins. With a block for each group, it is the group; else shares are
+    // equal in keys and groups together.
     __device__ u64 share(u32 b) const {
+        if (b == gridDim.x) return task.n;
+        if (gridDim.x == GROUPS) return shared.begins[b];
         u64 x = (task.n + u64(GROUPS) * LAY_OUT) * b / gridDim.x;
         u32 group = group_at(x, LAY_OUT);
         u64 begin = shared.begins[group], keys = end_of(group) - begin;
@@ -146,25 +147,22 @@ struct Expand {
         if (thread < head) to[thread] = shared.words[cell_at(thread)];
         if (tail < n) to[tail] = shared.words[cell_at(tail)];
         uint4* vectors_to = reinterpret_cast<uint4*>(to + head);
-        // A warp has CHUNK vectors at a time. Mostly they lie in one cell.
-        constexpr u32 CHUNK = WARP * STORES;
-        for (u32 begin = warp * CHUNK; begin < count; begin += WARPS * CHUNK) {
-            u32 end = min(begin + CHUNK, count), place = head + begin * KEYS, behind = head + end * KEYS;
-            u32 first = cell_at(place);
-            if (shared.ends[first] >= behind) {
-                uint4 vector = splat(shared.words[first]);
-#pragma unroll
-                for (u32 j = 0; j < STORES; j++) {
-                    u32 i = begin + j * WARP + lane;
-                    if (i < end) vectors_to[i] = vector;
-                }
-            } else {
-                u32 last = cell_at(behind - 1);
-#pragma unroll 1
-                for (u32 i = begin + lane; i < end; i += WARP) {
-                    u32 place = head + i * KEYS;
-                    vectors_to[i] = vector_at(place, cell_at(place, first, last));
-                }
+        // A warp has a vector a lane at a time. Mostly they lie in one cell, and in that of those before.
+        u32 first = 0, end = 0;
+        uint4 same;
+        for (u32 begin = warp * WARP; begin < count; begin += THREADS) {
+            u32 i = begin + lane, place = head + begin * KEYS;
+            u32 behind = head + min(begin + WARP, count) * KEYS;
+            if (behind > end) {
+                first = cell_at(place);
+                end = shared.ends[first];
+                same = splat(shared.words[first]);
+            }
+            if (behind <= end) {
+                if (i < count) vectors_to[i] = same;
+            } else if (i < count) {
+                u32 own = head + i * KEYS;
+                vectors_to[i] = vector_at(own, cell_at(own, first, cell_at(behind - 1)));
             }
         }
     }
@@ -191,27 +189,33 @@ struct Expand {
         if (!whole && thread == 0) task.taken[group] = 0;
     }
 
-    __device__ void run() {
-        wait_for_earlier_kernels();
-        if constexpr (GROUPS > 1) {
-            u64 before = exclusive(thread < GROUPS ? task.groups[thread] : 0);
-            if (thread < GROUPS) shared.begins[thread] = before;
-            __syncthreads();
-            if (thread == 0) shared.last = completes(task.done, 1u, gridDim.x);
-            __syncthreads();
-            if (shared.last && thread < GROUPS) task.groups[thread] = 0;
-            if (shared.last && thread == 0) *task.done = 0;
-        } else {
-            if (thread == 0) shared.begins[0] = 0;
-            __syncthreads();
-        }
-        let_next_kernel_in();
-        u64 from = share(blockIdx.x), to = blockIdx.x + 1 < gridDim.x ? share(blockIdx.x + 1) : task.n;
+    __device__ void write_share() {
+        u64 from = share(blockIdx.x), to = share(blockIdx.x + 1);
         if (from == to) return;
         u32 last = group_at(to - 1, 0);
         for (u32 group = group_at(from, 0); group <= last; group++) {
             u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
             if (begin < end) piece(group, begin, end);
         }
+    }
+
+    // Who reads groups last leaves them as zeros.
+    __device__ void clean_groups() {
+        __syncthreads();
+        if (thread == 0) shared.last = completes(task.done, 1u, gridDim.x);
+        __syncthreads();
+        if (!shared.last) return;
+        if (thread < GROUPS) task.groups[thread] = 0;
+        if (thread == 0) *task.done = 0;
+    }
+
+    __device__ void run() {
+        wait_for_earlier_kernels();
+        let_next_kernel_in();
+        u64 before = GROUPS > 1 ? exclusive(thread < GROUPS ? task.groups[thread] : 0) : 0;
+        if (thread < GROUPS) shared.begins[thread] = before;
+        __syncthreads();
+        write_share();
+        if constexpr (GROUPS > 1) clean_groups();
     }
 };

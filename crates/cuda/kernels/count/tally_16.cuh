@@ -125,13 +125,17 @@ struct Tally16 {
         } else {
             u32 other = __shfl_sync(ALL_LANES, own, with_often == ALL_LANES ? 0 : __ffs(~with_often) - 1);
             // How many there are of the two, in a half each.
-            u32 both = 0;
+            u32 twice = often << 16 | often, both = KEYS;
+            bool all = words[0] == twice && words[1] == twice && words[2] == twice && words[3] == twice;
+            if (!__all_sync(ALL_LANES, all)) {
+                both = 0;
 #pragma unroll
-            for (u32 k = 0; k < KEYS; k++) {
-                u32 word = words[k / 2] >> (16 * (k % 2)) & 0xffff;
-                u32 apart = word == often ? 1 : word == other ? 1 << 16 : 0;
-                both += apart;
-                if (!apart) seen |= add(slot(word), 1);
+                for (u32 k = 0; k < KEYS; k++) {
+                    u32 word = words[k / 2] >> (16 * (k % 2)) & 0xffff;
+                    u32 apart = word == often ? 1 : word == other ? 1 << 16 : 0;
+                    both += apart;
+                    if (!apart) seen |= add(slot(word), 1);
+                }
             }
             both = warp_sum(both);
             u32 at = slot(lane == 0 ? often : other), keys = lane == 0 ? both & 0xffff : both >> 16;
@@ -186,31 +190,36 @@ struct Tally16 {
         for (u64 i = rest + threadIdx.x; i < task.n; i += THREADS) one(task.source[i]);
     }
 
-    // A warp has 256 counters at a time, those of two times 256 neighbouring words. Encoded, but not yet
-    // rotated, these are neighbours too; rotated, they may lie in two groups.
+    // A warp has 256 words' counters at a time. Encoded, but not yet rotated, such neighbours are
+    // neighbours too; rotated, they may lie in two groups.
     __device__ void add_all() {
-        constexpr u32 PIECES = COUNTERS / GROUP;
+        constexpr u32 PIECES = COUNTERS / GROUP, ROWS = GROUP / WARP;
 #pragma unroll 1
-        for (u32 i = warp; i < 2 * PIECES; i += WARPS) {
+        for (u32 i = warp; i < PIECES; i += WARPS) {
             // Each block begins elsewhere.
-            u32 piece = (i / 2 + blockIdx.x * (WARPS / 2)) % PIECES, half = i % 2;
-            u32 first = part | (half ? COUNTERS : 0) | piece * GROUP;
-            u32 rotate = task.codec.rotate, ahead = task.codec.encode(Key(slot(first))) + rotate;
-            u32 group = Key((ahead & ~(GROUP - 1)) - rotate) / GROUP, here = 0, next = 0;
+            u32 piece = (i + blockIdx.x * WARPS) % PIECES, both[ROWS];
 #pragma unroll
-            for (u32 j = 0; j < GROUP; j += WARP) {
-                u32 both = shared.counters[piece * GROUP + j + lane];
-                u32 keys = half ? both >> 16 : both & 0xffff, code = Key((ahead ^ (j + lane)) - rotate);
-                if (keys) atomicAdd(&task.counts[code], u64(keys));
-                if (code / GROUP == group)
-                    here += keys;
-                else
-                    next += keys;
+            for (u32 j = 0; j < ROWS; j++) both[j] = shared.counters[piece * GROUP + j * WARP + lane];
+#pragma unroll 1
+            for (u32 half = 0; half < 2; half++) {
+                u32 first = part + half * COUNTERS + piece * GROUP, rotate = task.codec.rotate;
+                u32 ahead = task.codec.encode(Key(slot(first))) + rotate;
+                u32 group = Key((ahead & ~(GROUP - 1)) - rotate) / GROUP, here = 0, next = 0;
+#pragma unroll
+                for (u32 j = 0; j < ROWS; j++) {
+                    u32 keys = both[j] & 0xffff, code = Key((ahead ^ (j * WARP + lane)) - rotate);
+                    both[j] >>= 16;
+                    if (keys) atomicAdd(&task.counts[code], u64(keys));
+                    if (code / GROUP == group)
+                        here += keys;
+                    else
+                        next += keys;
+                }
+                here = warp_sum(here);
+                next = warp_sum(next);
+                if (lane == 0 && here) atomicAdd(&task.groups[group], u64(here));
+                if (lane == 0 && next) atomicAdd(&task.groups[(group + 1) % GROUPS], u64(next));
             }
-            here = warp_sum(here);
-            next = warp_sum(next);
-            if (lane == 0 && here) atomicAdd(&task.groups[group], u64(here));
-            if (lane == 0 && next) atomicAdd(&task.groups[(group + 1) % GROUPS], u64(next));
         }
     }
 
