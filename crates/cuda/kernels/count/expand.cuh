@@ -1,12 +1,10 @@
-// The result, written from the counts.
+// The result, written from where its cells end.
 //
-//     share     the stretch of the result that the block writes
-//     for each group that has keys in it:
-//         lay_out   its cells that have keys: where each ends, and its word
-//         write     for each vector of the result: the cell of its first key, then the next ones
-//         clean     who reads a group's counts last leaves them as zeros
+//     for each share of the block, and each group that has keys in it:
+//         fetch   where its cells end
+//         write   for each vector of the result: the cell of its first key, then the next ones
 //
-// Grid: any; a block has more to do for a longer share, and each costs something to begin.
+// Grid: up to BLOCKS a multiprocessor, no more than shares. Neighbouring shares are written at a time.
 #pragma once
 
 #include "task.cuh"
@@ -18,8 +16,8 @@ struct Expand {
     static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
     static constexpr u32 KEYS = Vectors<Key>::KEYS;
     static_assert(THREADS >= GROUP, "a thread has a cell");
-    // What laying out a group costs, in keys.
-    static constexpr u32 LAY_OUT = 4096;
+    // What fetching a group costs, in keys.
+    static constexpr u32 FETCH = 4096;
 
     union Vector {
         uint4 words;
@@ -30,11 +28,9 @@ struct Expand {
         // Where each group begins in the result.
         u64 begins[GROUPS];
         u64 warps[GROUP / WARP];
-        // Of the cells that have keys: where they end in the piece, and their words. Behind them none
-        // ends.
+        // Of the cells that have keys: where they end in the piece, and their words.
         u32 ends[GROUP];
         Key words[GROUP];
-        bool last;
     };
 
     const Task<Key>& task;
@@ -71,28 +67,22 @@ struct Expand {
 
     __device__ u64 end_of(u32 group) const { return group + 1 < GROUPS ? shared.begins[group + 1] : task.n; }
 
-    // Where the share of block b begins. With a block for each group, it is the group; else shares are
-    // equal in keys and groups together.
-    __device__ u64 share(u32 b) const {
-        if (b == gridDim.x) return task.n;
-        if (gridDim.x == GROUPS) return shared.begins[b];
-        u64 x = (task.n + u64(GROUPS) * LAY_OUT) * b / gridDim.x;
-        u32 group = group_at(x, LAY_OUT);
+    // Where a share begins. They are equal in keys and groups together.
+    __device__ u64 begin_of(u32 number) const {
+        if (number == task.shares) return task.n;
+        u64 x = (task.n + u64(GROUPS) * FETCH) * number / task.shares;
+        u32 group = group_at(x, FETCH);
         u64 begin = shared.begins[group], keys = end_of(group) - begin;
-        double part = double(x - begin - u64(group) * LAY_OUT) / double(keys + LAY_OUT);
+        double part = double(x - begin - u64(group) * FETCH) / double(keys + FETCH);
         return begin + min(u64(part * double(keys)), keys);
     }
 
-    // The cells of a group in the piece of the result between two places. The thread's cell has so many
-    // keys; threads from GROUP on have none.
-    __device__ void lay_out(u32 code, u64 keys, u64 group_begin, u64 from, u64 to) {
-        if (thread < GROUP) shared.ends[thread] = ~0u;
-        u64 before = exclusive(keys << 16 | (keys != 0));
-        if (keys) {
-            u32 cell = before & 0xffff;
-            u64 end = group_begin + (before >> 16) + keys;
-            shared.ends[cell] = u32(max(min(end, to), from) - from);
-            shared.words[cell] = task.codec.decode(Key(code));
+    // The cells of a group, for the piece of the result between two places.
+    __device__ void fetch(u32 group, u64 from, u64 to) {
+        if (thread < GROUP) {
+            u64 begin = shared.begins[group], end = task.ends[group * GROUP + thread];
+            shared.ends[thread] = end == ~0ull ? ~0u : u32(max(min(begin + end, to), from) - from);
+            shared.words[thread] = task.words[group * GROUP + thread];
         }
         __syncthreads();
     }
@@ -167,55 +157,24 @@ struct Expand {
         }
     }
 
-    // Adds to what blocks have in common, after the block has read; whether that completes it.
-    template <class T>
-    __device__ static bool completes(T* sum, T own, T all) {
-        __threadfence();
-        return atomicAdd(sum, own) + own == all;
-    }
-
-    // The part of a group between two places.
-    __device__ void piece(u32 group, u64 from, u64 to) {
-        u64 begin = shared.begins[group], end = end_of(group);
-        u32 code = group * GROUP + thread;
-        u64 keys = thread < GROUP ? task.counts[code] : 0;
-        lay_out(code, keys, begin, from, to);
-        bool whole = from == begin && to == end;
-        if (!whole && thread == 0) shared.last = completes(task.taken + group, to - from, end - begin);
-        write(task.result + from, u32(to - from));
-        __syncthreads();
-        if (!whole && !shared.last) return;
-        if (keys) task.counts[code] = 0;
-        if (!whole && thread == 0) task.taken[group] = 0;
-    }
-
-    __device__ void write_share() {
-        u64 from = share(blockIdx.x), to = share(blockIdx.x + 1);
+    __device__ void write_share(u64 from, u64 to) {
         if (from == to) return;
         u32 last = group_at(to - 1, 0);
         for (u32 group = group_at(from, 0); group <= last; group++) {
             u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
-            if (begin < end) piece(group, begin, end);
+            if (begin == end) continue;
+            fetch(group, begin, end);
+            write(task.result + begin, u32(end - begin));
+            __syncthreads();
         }
-    }
-
-    // Who reads groups last leaves them as zeros.
-    __device__ void clean_groups() {
-        __syncthreads();
-        if (thread == 0) shared.last = completes(task.done, 1u, gridDim.x);
-        __syncthreads();
-        if (!shared.last) return;
-        if (thread < GROUPS) task.groups[thread] = 0;
-        if (thread == 0) *task.done = 0;
     }
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        let_next_kernel_in();
-        u64 before = GROUPS > 1 ? exclusive(thread < GROUPS ? task.groups[thread] : 0) : 0;
+        u64 before = exclusive(thread < GROUPS ? task.groups[thread] : 0);
         if (thread < GROUPS) shared.begins[thread] = before;
         __syncthreads();
-        write_share();
-        if constexpr (GROUPS > 1) clean_groups();
+        for (u32 share = blockIdx.x; share < task.shares; share += gridDim.x)
+            write_share(begin_of(share), begin_of(share + 1));
     }
 };

@@ -1,11 +1,11 @@
-// How many 16-bit keys there are of each code.
+// How many 16-bit keys a block has of each word.
 //
 //     for each key: the counter of its word += 1
-//     add the counters to counts and groups: all of them, or where there are FEW keys theirs
+//     write the counters
 //
-// Two counters of 16 bits lie in a word of shared memory. A counter that has reached FULL gives up so
-// many keys to counts: whoever sees it so when adding empties it after its vector. So it never grows by
-// more than all threads' vectors, which is less than FULL again.
+// Two counters of 16 bits lie in a word of shared memory. A counter that has reached FULL spills so
+// many keys: whoever sees it so when adding empties it after its vector. So it never grows by more than
+// all threads' vectors, which is less than FULL again.
 //
 // Lanes of a warp that add to one counter wait for each other. So where a word has many of a warp's
 // keys, it and one other word are counted in registers.
@@ -28,7 +28,6 @@ __device__ inline u32 warp_sum(u32 own) {
 #endif
 }
 
-template <bool FEW>
 struct Tally16 {
     using Key = u16;
     static constexpr u32 THREADS = 1024, BLOCKS = 1, WARPS = THREADS / WARP;
@@ -39,21 +38,19 @@ struct Tally16 {
 #else
     static constexpr u32 PARTS = 1;
 #endif
-    static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
-    static constexpr u32 COUNTERS = Task<Key>::CELLS / 2 / PARTS;
+    static constexpr u32 CELLS = Task<Key>::CELLS, COUNTERS = CELLS / 2 / PARTS;
     static constexpr u32 FULL = 0x8000, EITHER_FULL = FULL << 16 | FULL;
     static constexpr u32 KEYS = Vectors<Key>::KEYS;
     static_assert(THREADS * KEYS < FULL / 2, "a counter could run over");
     // Vectors that a thread reads at a time.
-    static constexpr u32 LOADS = FEW ? 1 : 4, CHUNK = WARP * LOADS;
+    static constexpr u32 LOADS = 4, CHUNK = WARP * LOADS;
     // Of a warp's 32 first keys, so many with one word make it worth while to count this word apart.
     static constexpr u32 MANY = 4;
 
     struct Shared {
         // Of a slot and, in the upper half, of the slot COUNTERS further.
         u32 counters[COUNTERS];
-        // Keys taken, where there are few.
-        u32 groups[FEW ? GROUPS : 1];
+        u32 spilled;
     };
 
     const Task<Key>& task;
@@ -69,8 +66,8 @@ struct Tally16 {
     __device__ void clear() {
         uint4* vectors = reinterpret_cast<uint4*>(shared.counters);
         for (u32 i = threadIdx.x; i < COUNTERS / 4; i += THREADS) vectors[i] = uint4{0, 0, 0, 0};
-        if constexpr (FEW)
-            if (threadIdx.x < GROUPS) shared.groups[threadIdx.x] = 0;
+        if (threadIdx.x == 0) shared.spilled = 0;
+        __syncthreads();
     }
 
     // The slot of a word, and the word of a slot. Words that agree in their low bits would else meet in
@@ -85,10 +82,8 @@ struct Tally16 {
         return atomicAdd(&shared.counters[slot % COUNTERS], slot & COUNTERS ? keys << 16 : keys);
     }
 
-    __device__ void give_up(u32 slot_) {
-        u32 code = task.codec.encode(Key(slot(slot_)));
-        atomicAdd(&task.counts[code], u64(FULL));
-        atomicAdd(&task.groups[code / GROUP], u64(FULL));
+    __device__ void spill(u32 slot) {
+        task.spills[u64(blockIdx.x) * task.spill_room + atomicAdd(&shared.spilled, 1)] = u16(slot);
     }
 
     // Both counters beside each other.
@@ -96,8 +91,8 @@ struct Tally16 {
         if (!counts_here(slot)) return;
         u32 index = slot % COUNTERS;
         u32 full = atomicAnd(&shared.counters[index], ~EITHER_FULL) & EITHER_FULL;
-        if (full & FULL) give_up(part | index);
-        if (full >> 16) give_up(part | COUNTERS | index);
+        if (full & FULL) spill(part | index);
+        if (full >> 16) spill(part | COUNTERS | index);
     }
 
     __device__ void count(u32 word) {
@@ -150,93 +145,48 @@ struct Tally16 {
         }
     }
 
-    // Whoever finds a counter first takes what it has.
-    __device__ void take(u32 word) {
-        u32 at = slot(word), half = at & COUNTERS ? 16 : 0;
-        if (!counts_here(at)) return;
-        u32* counter = &shared.counters[at % COUNTERS];
-        if ((*const_cast<volatile u32*>(counter) >> half & 0xffff) == 0) return;
-        u32 keys = atomicAnd(counter, 0xffff0000 >> half) >> half & 0xffff;
-        if (keys == 0) return;
-        u32 code = task.codec.encode(Key(word));
-        atomicAdd(&task.counts[code], u64(keys));
-        atomicAdd(&shared.groups[code / GROUP], keys);
-    }
-
-    __device__ void take(uint4 vector) {
-        const u32 words[4] = {vector.x, vector.y, vector.z, vector.w};
-#pragma unroll
-        for (u32 k = 0; k < KEYS; k++) take(words[k / 2] >> (16 * (k % 2)) & 0xffff);
-    }
-
-    // All keys: a warp has CHUNK vectors at a time; what is left over comes one by one.
-    template <class Vector, class One>
-    __device__ void each(Vector vector, One one) {
+    // A warp has CHUNK vectors at a time; what is left over comes one by one.
+    __device__ void count_all() {
         Vectors<Key> vectors(task.source, task.n);
         const uint4* from = reinterpret_cast<const uint4*>(task.source + vectors.head);
         u64 chunks = vectors.count / CHUNK;
-        u32 reader = blockIdx.x / PARTS, readers = gridDim.x / PARTS;
-        for (u64 i = u64(reader) * WARPS + warp; i < chunks; i += u64(readers) * WARPS) {
-            uint4 read[LOADS];
+        u32 reader = blockIdx.x / PARTS;
+        for (u64 i = u64(reader) * WARPS + warp; i < chunks; i += u64(task.readers) * WARPS) {
+            uint4 vector[LOADS];
             const uint4* own = from + i * CHUNK + lane;
 #pragma unroll
-            for (u32 j = 0; j < LOADS; j++) read[j] = own[j * WARP];
+            for (u32 j = 0; j < LOADS; j++) vector[j] = own[j * WARP];
 #pragma unroll
-            for (u32 j = 0; j < LOADS; j++) vector(read[j], own + j * WARP);
+            for (u32 j = 0; j < LOADS; j++) count(vector[j], own + j * WARP);
         }
-        if (reader < readers - 1) return;
-        if (threadIdx.x < vectors.head) one(task.source[threadIdx.x]);
+        if (reader < task.readers - 1) return;
+        if (threadIdx.x < vectors.head) count(task.source[threadIdx.x]);
         u64 rest = vectors.head + chunks * CHUNK * KEYS;
-        for (u64 i = rest + threadIdx.x; i < task.n; i += THREADS) one(task.source[i]);
+        for (u64 i = rest + threadIdx.x; i < task.n; i += THREADS) count(task.source[i]);
     }
 
-    // A warp has 256 words' counters at a time. Encoded, but not yet rotated, such neighbours are
-    // neighbours too; rotated, they may lie in two groups.
-    __device__ void add_all() {
-        constexpr u32 PIECES = COUNTERS / GROUP, ROWS = GROUP / WARP;
-#pragma unroll 1
-        for (u32 i = warp; i < PIECES; i += WARPS) {
-            // Each block begins elsewhere.
-            u32 piece = (i + blockIdx.x * WARPS) % PIECES, both[ROWS];
-#pragma unroll
-            for (u32 j = 0; j < ROWS; j++) both[j] = shared.counters[piece * GROUP + j * WARP + lane];
-#pragma unroll 1
-            for (u32 half = 0; half < 2; half++) {
-                u32 first = part + half * COUNTERS + piece * GROUP, rotate = task.codec.rotate;
-                u32 ahead = task.codec.encode(Key(slot(first))) + rotate;
-                u32 group = Key((ahead & ~(GROUP - 1)) - rotate) / GROUP, here = 0, next = 0;
-#pragma unroll
-                for (u32 j = 0; j < ROWS; j++) {
-                    u32 keys = both[j] & 0xffff, code = Key((ahead ^ (j * WARP + lane)) - rotate);
-                    both[j] >>= 16;
-                    if (keys) atomicAdd(&task.counts[code], u64(keys));
-                    if (code / GROUP == group)
-                        here += keys;
-                    else
-                        next += keys;
-                }
-                here = warp_sum(here);
-                next = warp_sum(next);
-                if (lane == 0 && here) atomicAdd(&task.groups[group], u64(here));
-                if (lane == 0 && next) atomicAdd(&task.groups[(group + 1) % GROUPS], u64(next));
-            }
+    // The lower halves, then the upper ones: in the order of the slots.
+    __device__ void write() {
+        __syncthreads();
+        uint2* to = static_cast<uint2*>(task.tallies) + u64(blockIdx.x) * (COUNTERS / 2);
+        const uint4* from = reinterpret_cast<const uint4*>(shared.counters);
+        for (u32 i = threadIdx.x; i < COUNTERS / 4; i += THREADS) {
+            uint4 both = from[i];
+            to[i] = uint2{__byte_perm(both.x, both.y, 0x5410), __byte_perm(both.z, both.w, 0x5410)};
+            to[i + COUNTERS / 4] = uint2{__byte_perm(both.x, both.y, 0x7632), __byte_perm(both.z, both.w, 0x7632)};
         }
+        if (threadIdx.x == 0) task.spilled[blockIdx.x] = shared.spilled;
     }
 
     __device__ void run() {
-        let_next_kernel_in();
         clear();
-        __syncthreads();
         wait_for_earlier_kernels();
-        each([&](uint4 vector, const uint4* from) { count(vector, from); }, [&](u32 word) { count(word); });
-        __syncthreads();
-        if constexpr (FEW) {
-            each([&](uint4 vector, const uint4*) { take(vector); }, [&](u32 word) { take(word); });
-            __syncthreads();
-            u32 i = threadIdx.x;
-            if (i < GROUPS && shared.groups[i]) atomicAdd(&task.groups[i], u64(shared.groups[i]));
-        } else {
-            add_all();
-        }
+        count_all();
+        write();
+    }
+
+    // Keys of a code, as a reader counted them, without what it spilled.
+    __device__ static u32 keys(const Task<Key>& task, u32 reader, u32 code) {
+        return static_cast<const u16*>(task.tallies)[u64(reader) * CELLS + slot(task.codec.decode(Key(code)))];
     }
 };
