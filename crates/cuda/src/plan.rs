@@ -187,8 +187,9 @@ impl Plan {
     }
 
     /// Bytes of workspace that a sort needs: for keys alone as much as the keys and a twelfth (32 bits)
-    /// to a fifth (128 bits) more, for 8-bit and 16-bit keys next to none, for pairs and an index up to
-    /// twice the records and as much more. It must start at a multiple of 256.
+    /// to a fifth (128 bits) more, for 8-bit keys up to 140 kB and for 16-bit keys up to 20 MB whatever
+    /// their number, for pairs and an index up to twice the records and as much more. It must start at a
+    /// multiple of 256.
     pub fn workspace_bytes(&self) -> usize {
         match &self.work {
             Work::Count(count) => count.workspace_bytes(),

@@ -4,15 +4,14 @@
 //! |---|---|
 //! | to a few thousand | the one block of [`onesweep`](crate::onesweep) |
 //! | few, 8 bits | `alone`: one block |
-//! | few, 16 bits | zeros, `tally_few`, `expand` |
-//! | beyond | zeros, `tally`, `expand` |
+//! | beyond | `tally`, `lay_out`, `expand` |
 
 mod task;
 mod tuning;
 
 use std::sync::Arc;
 
-use sweepsort_core::{Codec, Digit, Spec, Stage, Width, Word, with_width};
+use sweepsort_core::{Codec, Digit, Spec, Stage, Width, with_width};
 
 use crate::algorithm::Algorithm;
 use crate::args;
@@ -23,7 +22,7 @@ use crate::launch::{Argument, Grid, Kernel};
 use crate::memory::{Layout, SliceMut, Span};
 use crate::onesweep::{Payload, Places, Sweep};
 use crate::plan::Ran;
-use crate::shapes::{KernelShape, Shapes};
+use crate::shapes::Shapes;
 use crate::stream::{Clock, Stream, end};
 use task::Task;
 use tuning::Tuning;
@@ -31,16 +30,15 @@ use tuning::Tuning;
 /// Neighbouring codes whose keys are also counted together; `kernels/count/task.cuh` has the same.
 const GROUP: usize = 256;
 
-/// Keys that a thread of `tally` reads before another block is worth its while.
-const TALLIED: usize = 16;
+/// Keys that a block's counter holds before it gives them up; `kernels/count/tally_16.cuh` has the same.
+const FULL: usize = 1 << 15;
 
 /// Rows of the image's table of shapes. Its columns are threads, blocks a multiprocessor, dynamic
-/// shared memory, and what the number of blocks must be a multiple of.
+/// shared memory, and how many blocks read the same keys.
 mod row {
-    pub const EXPAND: usize = 0;
-    pub const TALLY: usize = 1;
-    /// `alone` or `tally_few`.
-    pub const FEW: usize = 2;
+    pub const TALLY: usize = 0;
+    pub const LAY_OUT: usize = 1;
+    pub const EXPAND: usize = 2;
 }
 
 /// A sort, decided.
@@ -56,29 +54,41 @@ pub struct Count {
 enum Method {
     /// One block, that moves the keys.
     Sorted(Sweep),
-    /// One block.
-    Alone(Launch),
-    Tallied(Box<Tallied>),
+    Counted(Box<Counted>),
 }
 
 /// A kernel and how it is launched.
 type Launch = (Arc<Kernel>, Grid);
 
 #[derive(Clone, Debug)]
-struct Tallied {
-    tally: Launch,
-    expand: Launch,
+struct Counted {
+    steps: Steps,
+    /// Blocks that share the keys among them, and shares of the result.
+    readers: usize,
+    shares: usize,
     arrays: Arrays,
 }
 
-/// The workspace's arrays; shapes as in `kernels/count/task.cuh`. All begin as zeros.
+#[derive(Clone, Debug)]
+enum Steps {
+    /// One launch of one block.
+    Alone(Launch),
+    /// A launch for each step.
+    Apart([Launch; 3]),
+}
+
+/// The workspace's arrays, of any content; shapes as in `kernels/count/task.cuh`.
 #[derive(Clone, Copy, Debug)]
 struct Arrays {
-    counts: Span<u64>,
+    tallies: Span<u8>,
+    spills: Span<u16>,
+    spilled: Span<u32>,
+    /// Of a block.
+    spill_room: usize,
     groups: Span<u64>,
-    taken: Span<u64>,
-    done: Span<u32>,
-    all: Span<u8>,
+    ends: Span<u64>,
+    words: Span<u8>,
+    bytes: usize,
 }
 
 impl Count {
@@ -112,51 +122,47 @@ impl Count {
         })?;
         let module = device.module(image)?;
         let shapes = Shapes::of(&module, "count_shapes")?;
-        let waits = device.facts().kernels_wait();
-        let shape = |row| -> Result<(KernelShape, u32)> {
+        let (facts, waits) = (device.facts(), device.facts().kernels_wait());
+        // What it is, how many blocks of it run at the same time, and how many read the same keys.
+        let find = |name, row| -> Result<(Arc<Kernel>, Grid, usize, usize)> {
             let [threads, _, shared_bytes, parts] = shapes.row(row)?;
-            let shape = KernelShape {
-                threads,
-                tile: TALLIED as u32 * threads,
-                shared_bytes,
-            };
-            Ok((shape, parts))
+            let kernel = module.kernel(name)?;
+            let blocks = kernel.blocks_per_multiprocessor(threads, shared_bytes)?;
+            let together = (blocks.max(1) * facts.multiprocessors) as usize;
+            let grid = Grid::new(1, threads).shared(shared_bytes);
+            Ok((kernel, grid.dependent_if(waits), together, parts as usize))
         };
+        let launch = |kernel, grid: Grid, blocks: usize| (kernel, grid.of(blocks as u32));
 
-        let few = n <= tuning.few;
-        if few && width == Width::W8 {
-            let (alone, _) = shape(row::FEW)?;
-            let grid = alone.grid(1).dependent_if(waits);
-            return Ok(Method::Alone((module.kernel("alone")?, grid)));
-        }
-        let (name, (tally, parts)) = match few {
-            true => ("tally_few", shape(row::FEW)?),
-            false => ("tally", shape(row::TALLY)?),
+        let (steps, readers, shares, parts) = if n <= tuning.alone {
+            let (kernel, grid, ..) = find("alone", row::LAY_OUT)?;
+            (Steps::Alone(launch(kernel, grid, 1)), 1, 1, 1)
+        } else {
+            let (tally, tally_grid, together, parts) = find("tally", row::TALLY)?;
+            let (lay_out, lay_out_grid, ..) = find("lay_out", row::LAY_OUT)?;
+            let (expand, expand_grid, writers, _) = find("expand", row::EXPAND)?;
+            let readers = tuning.readers(n, together / parts);
+            let shares = tuning.shares(n, facts.multiprocessors as usize);
+            let steps = [
+                launch(tally, tally_grid, readers * parts),
+                launch(lay_out, lay_out_grid, (1 << width.bits()) / GROUP),
+                launch(expand, expand_grid, shares.min(writers)),
+            ];
+            (Steps::Apart(steps), readers, shares, parts)
         };
-        let kernel = module.kernel(name)?;
-        let together = tally.together(&kernel, device.facts())? / parts * parts;
-        let blocks = n
-            .div_ceil(tally.tile as usize)
-            .next_multiple_of(parts as usize);
-        let blocks = blocks.min(together.max(parts) as usize) as u32;
-        let (expand, _) = shape(row::EXPAND)?;
-        let expanders = tuning.expanders(n, device.facts().multiprocessors as usize);
-        Ok(Method::Tallied(Box::new(Tallied {
-            // Zeros come before it, which are no kernel.
-            tally: (kernel, tally.grid(blocks)),
-            expand: (
-                module.kernel("expand")?,
-                expand.grid(expanders).dependent_if(waits),
-            ),
-            arrays: Arrays::of(width),
+        Ok(Method::Counted(Box::new(Counted {
+            steps,
+            readers,
+            shares,
+            arrays: Arrays::of(n, width, readers, parts),
         })))
     }
 
     /// Bytes of the workspace.
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
-            Method::Sorted(_) | Method::Alone(_) => 0,
-            Method::Tallied(tallied) => tallied.arrays.all.len(),
+            Method::Sorted(_) => 0,
+            Method::Counted(counted) => counted.arrays.bytes,
         }
     }
 
@@ -186,32 +192,19 @@ impl Count {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         with_width!(self.width, |W| unsafe {
-            let task = self.task::<W>(keys, keys_to);
             match &self.method {
                 Method::Sorted(sweep) => {
                     let places = Places::of_keys(keys, keys_to);
                     sweep.enqueue(stream, places, workspace, clock)
                 }
-                Method::Alone((kernel, grid)) => {
-                    stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
-                    end(clock, Stage::Local, stream)
+                Method::Counted(counted) => {
+                    let codec = self.codec.coder::<W>().into();
+                    let mut task = Task::new(keys, keys_to, self.n as u64, codec);
+                    counted.locate(&mut task, workspace)?;
+                    counted.enqueue(stream, &task, clock)
                 }
-                Method::Tallied(tallied) => tallied.enqueue(stream, task, workspace, clock),
             }
         })
-    }
-
-    fn task<W: Word>(&self, keys: u64, keys_to: u64) -> Task<W> {
-        Task {
-            source: keys,
-            result: keys_to,
-            n: self.n as u64,
-            counts: 0,
-            groups: 0,
-            taken: 0,
-            done: 0,
-            codec: self.codec.coder::<W>().into(),
-        }
     }
 
     /// What a sort does.
@@ -220,52 +213,76 @@ impl Count {
             algorithm: Algorithm::Count.name(),
             passes: match &self.method {
                 Method::Sorted(sweep) => sweep.digits(),
-                Method::Alone(_) | Method::Tallied(_) => 1,
+                Method::Counted(_) => 1,
             },
         }
     }
 }
 
-impl Tallied {
+impl Counted {
+    /// Fills in the shares, and where the workspace's arrays lie.
+    fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
+        let arrays = &self.arrays;
+        (task.readers, task.shares) = (self.readers as u32, self.shares as u32);
+        task.tallies = arrays.tallies.within(workspace)?.address();
+        task.spills = arrays.spills.within(workspace)?.address();
+        task.spilled = arrays.spilled.within(workspace)?.address();
+        task.spill_room = arrays.spill_room as u32;
+        task.groups = arrays.groups.within(workspace)?.address();
+        task.ends = arrays.ends.within(workspace)?.address();
+        task.words = arrays.words.within(workspace)?.address();
+        Ok(())
+    }
+
     /// # Safety
-    /// As [`Count::enqueue`].
-    unsafe fn enqueue<W: Word>(
+    /// As [`Count::enqueue`], of a task with its arrays.
+    unsafe fn enqueue<W: Copy>(
         &self,
         stream: &Stream,
-        mut task: Task<W>,
-        workspace: &SliceMut<'_, u8>,
+        task: &Task<W>,
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
-        let arrays = &self.arrays;
-        task.counts = arrays.counts.within(workspace)?.address();
-        task.groups = arrays.groups.within(workspace)?.address();
-        task.taken = arrays.taken.within(workspace)?.address();
-        task.done = arrays.done.within(workspace)?.address();
-        // SAFETY: the workspace has so many bytes, which this sort alone uses.
-        let zeros = unsafe { SliceMut::from_raw(arrays.all.within(workspace)?, arrays.all.len()) };
-        stream.fill(zeros, 0)?;
         let launch = |(kernel, grid): &Launch| {
-            // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
-            unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)]) }
+            // SAFETY: the caller's promise; the arrays have the kernels' shapes.
+            unsafe { stream.launch(kernel, *grid, args![Argument::plain(task)]) }
         };
-        launch(&self.tally)?;
-        end(clock, Stage::Histogram, stream)?;
-        launch(&self.expand)?;
-        end(clock, Stage::Scatter, stream)
+        match &self.steps {
+            Steps::Alone(alone) => {
+                launch(alone)?;
+                end(clock, Stage::Local, stream)
+            }
+            Steps::Apart([tally, lay_out, expand]) => {
+                launch(tally)?;
+                end(clock, Stage::Histogram, stream)?;
+                launch(lay_out)?;
+                end(clock, Stage::Scan, stream)?;
+                launch(expand)?;
+                end(clock, Stage::Scatter, stream)
+            }
+        }
     }
 }
 
 impl Arrays {
-    fn of(width: Width) -> Arrays {
-        let cells = 1 << width.bits();
-        let groups = cells / GROUP;
+    /// Of so many readers, each of as many blocks as there are parts.
+    fn of(n: usize, width: Width, readers: usize, parts: usize) -> Arrays {
+        let cells = 1usize << width.bits();
+        let (blocks, counter_bytes) = match width {
+            // Counters of 8-bit keys hold as many as there are.
+            Width::W8 => (0, 4),
+            _ => (readers * parts, 2),
+        };
+        let spill_room = n / readers / FULL + 3;
         let mut layout = Layout::new();
         Arrays {
-            counts: layout.array(cells),
-            groups: layout.array(groups),
-            taken: layout.array(groups),
-            done: layout.array(1),
-            all: layout.all(),
+            tallies: layout.array(readers * cells * counter_bytes),
+            spills: layout.array(blocks * spill_room),
+            spilled: layout.array(blocks),
+            spill_room,
+            groups: layout.array(cells / GROUP),
+            ends: layout.array(cells),
+            words: layout.array(cells * width.bytes()),
+            bytes: layout.bytes(),
         }
     }
 }
@@ -276,20 +293,17 @@ mod tests {
 
     #[test]
     fn the_workspace_is_that_of_the_counts() {
-        assert_eq!(Arrays::of(Width::W8).all.len(), 256 * 8 + 3 * 256);
-        assert_eq!(
-            Arrays::of(Width::W16).all.len(),
-            (65536 + 2 * 256) * 8 + 256
-        );
-    }
-
-    #[test]
-    fn blocks_write_enough_to_be_worth_their_while() {
-        let blocks = |n| Tuning::of(Width::W16).expanders(n, 132);
-        assert_eq!(
-            (blocks(9000), blocks(1 << 24), blocks(1 << 28)),
-            (264, 264, 4096)
-        );
-        assert_eq!(blocks(1 << 33), 4224);
+        let few = Arrays::of(9000, Width::W8, 1, 1);
+        assert_eq!(few.bytes, 256 * (4 + 8 + 1) + 256);
+        for n in [5000, 1 << 20, 1 << 28, 1 << 36] {
+            let arrays = Arrays::of(n, Width::W16, 132, 2);
+            assert!(
+                arrays.bytes <= (18 << 20) + n / 4000,
+                "{n}: {}",
+                arrays.bytes
+            );
+            // Every full counter has room.
+            assert!(arrays.spill_room * 132 * FULL >= n);
+        }
     }
 }
