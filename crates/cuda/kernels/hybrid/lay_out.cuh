@@ -11,6 +11,7 @@
 #pragma once
 
 #include "task.cuh"
+#include "warp.cuh"
 
 // Whether all other blocks of the grid are done; what they wrote is seen then, and `done` is zero again.
 // All threads come here, when what they have written is complete.
@@ -60,7 +61,6 @@ struct LayOut {
     }
 
     __device__ void run_alone() {
-        if (__syncthreads_or(*static_cast<volatile u32*>(&task.choice->path) != HYBRID)) return;
         u32 before = 0;
         for (u32 first = 0; first < task.cells(); first += THREADS) {
             place(first, before);
@@ -84,10 +84,8 @@ struct LayOut {
             if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
             if (keys > task.local_keys) task.large[atomicAdd(&task.choice->large, 1)] = cell;
         }
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2)
-            keys = max(keys, __shfl_xor_sync(ALL_LANES, keys, step));
-        if (threadIdx.x % WARP == 0) atomicMax(&shared.largest, keys);
+        u32 largest = max_of_warp(keys);
+        if (threadIdx.x % WARP == 0) atomicMax(&shared.largest, largest);
         __syncthreads();
         if (threadIdx.x == 0) atomicMax(&task.choice->largest, shared.largest);
     }

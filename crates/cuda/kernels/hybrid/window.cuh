@@ -2,17 +2,7 @@
 #pragma once
 
 #include "task.cuh"
-
-// The bits that any lane has.
-__device__ inline u32 or_of_warp(u32 word) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(ALL_LANES, word);
-#else
-#pragma unroll
-    for (u32 step = 1; step < WARP; step *= 2) word |= __shfl_xor_sync(ALL_LANES, word, step);
-    return word;
-#endif
-}
+#include "warp.cuh"
 
 // The bits that any thread's range has, in shared memory.
 template <class Key>
