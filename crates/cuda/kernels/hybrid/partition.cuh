@@ -29,14 +29,16 @@ struct PartitionShape {
     // Of a digit; a counter's bytes are told by COUNTER_BITS.
     static constexpr u32 COPIES = 1 << COPY_BITS, COUNTER_BITS = COPY_BITS + 2;
     static constexpr u32 WARPS = THREADS / WARP;
-    static constexpr bool STATIC = FLAGS_ & 1, INTERLEAVED = FLAGS_ & 2;
+    static constexpr bool NO_ALLOCATE = FLAGS_ & 1, EVICT_FIRST = FLAGS_ & 2;
     static_assert(THREADS >= DIGITS && THREADS % WARP == 0 && COPIES <= WARP, "");
 };
 
-// Which tile a block has: where its keys begin, how many they are, and in which bucket. None: no keys.
+// Which tile a block has: where its keys begin, how many they are, and in which bucket.
 struct PartitionTile {
     u32 begin, count, bucket;
 };
+// The count, if there is none.
+constexpr u32 NONE = ~0u;
 
 template <class S>
 struct PartitionShared {
@@ -45,6 +47,8 @@ struct PartitionShared {
     Key keys[S::TILE + S::TILE / WARP];
     // Counts, then places. Zeros between two tiles.
     u32 __align__(16) counters[S::DIGITS * S::COPIES];
+    // Counters of keys that are none.
+    u32 beside[WARP];
     // Where in the tile each digit begins, the last the number of its keys.
     u32 begins[S::DIGITS + 1];
     // Where the tile's key 0 would go, if it were of this digit; it may be below zero, and wraps.
@@ -52,7 +56,7 @@ struct PartitionShared {
     u32 warps[WARP];
     // Of the second partition: where buckets begin, and their tiles.
     u32 bucket_begins[S::DIGITS + 1], tiles[S::DIGITS + 1];
-    u32 ticket;
+    u32 buckets, ticket;
     PartitionTile tile[2];
     // Read anew where they are used: else the compiler keeps what it makes of them for each key, and spills.
     volatile u32 shift, mask, level;
@@ -100,6 +104,11 @@ struct Partition {
         return reinterpret_cast<u32*>(reinterpret_cast<u8*>(words) + bytes);
     }
 
+    // A key's counter; if it is none, one beside.
+    __device__ u32* counter(u32 bytes, bool is_key) {
+        return at(shared.counters, is_key ? bytes : S::DIGITS * COPIES * 4 + thread % WARP * 4);
+    }
+
     __device__ static u32 own_copy() {
         u32 lane;
         asm("mov.u32 %0, %%laneid;" : "=r"(lane));
@@ -111,7 +120,11 @@ struct Partition {
     __device__ u32 left(u32 count) const { return count > thread ? count - thread : 0; }
 
     __device__ void zero_counters() {
-        u32 counters = digits() * COPIES;
+        zero_counters(digits());
+    }
+
+    __device__ void zero_counters(u32 digits) {
+        u32 counters = digits * COPIES;
         if constexpr (COPIES >= 4) {
             for (u32 i = thread; i < counters / 4; i += THREADS)
                 reinterpret_cast<uint4*>(shared.counters)[i] = uint4{0, 0, 0, 0};
@@ -120,27 +133,40 @@ struct Partition {
         }
     }
 
-    // Tiles that follow are partitioned by this digit.
+    // Tiles that follow are partitioned by this digit. A barrier follows.
     __device__ void set_digit(Digit digit) {
         if (thread == 0) {
             shared.shift = digit.shift;
             shared.mask = digit.mask;
         }
-        __syncthreads();
-        zero_counters();
-        __syncthreads();
+    }
+
+    __device__ static Key read(const Key* from) {
+        if constexpr (S::NO_ALLOCATE && sizeof(Key) == 4) {
+            u32 k;
+            asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(k) : "l"(from));
+            return k;
+        } else if constexpr (S::NO_ALLOCATE && sizeof(Key) == 8) {
+            u64 k;
+            asm volatile("ld.global.L1::no_allocate.u64 %0, [%1];" : "=l"(k) : "l"(from));
+            return k;
+        } else if constexpr (S::EVICT_FIRST && sizeof(Key) <= 8) {
+            return __ldcs(from);
+        } else {
+            return *from;
+        }
     }
 
     __device__ void load(const Key* from, u32 count) {
         from += thread;
         if (count == TILE) {
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++) key[j] = from[j * THREADS];
+            for (u32 j = 0; j < ITEMS; j++) key[j] = read(from + j * THREADS);
         } else {
             u32 left = this->left(count);
 #pragma unroll
             for (u32 j = 0; j < ITEMS; j++)
-                if (j * THREADS < left) key[j] = from[j * THREADS];
+                if (j * THREADS < left) key[j] = read(from + j * THREADS);
         }
     }
 
@@ -155,8 +181,12 @@ struct Partition {
         CounterRows rows(shared);
         u32 own = own_copy(), left = this->left(count);
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
-            if (FULL || j * THREADS < left) atomicAdd(at(shared.counters, rows.of(key[j]) | own), 1);
+        for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
+            if (!FULL && batch * THREADS >= count) break;
+#pragma unroll
+            for (u32 j = batch; j < batch + BATCH && j < ITEMS; j++)
+                atomicAdd(counter(rows.of(key[j]) | own, FULL || j * THREADS < left), 1);
+        }
     }
 
     // The tile's keys by digit. A barrier follows.
@@ -228,20 +258,26 @@ struct Partition {
         u32 own = own_copy(), left = this->left(count);
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
+            if (!FULL && batch * THREADS >= count) break;
             u32 place[BATCH];
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
-                if (FULL || j * THREADS < left)
-                    place[i] = atomicAdd(at(shared.counters, rows.of(key[j]) | own), 1);
+                place[i] = atomicAdd(counter(rows.of(key[j]) | own, FULL || j * THREADS < left), 1);
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
                 if (FULL || j * THREADS < left) shared.keys[slot(place[i])] = key[j];
         }
     }
 
-    // From counts to the tile in shared memory, ordered by the digit, with room for it in the output.
+    // What is loaded soon comes near.
+    __device__ void prefetch(const Key* from, u32 count) {
+        constexpr u32 LINE = 128 / sizeof(Key);
+        for (u32 i = thread * LINE; i < count; i += THREADS * LINE)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
+    }
+
+    // From places to the tile in shared memory, ordered by the digit, with room for it in the output.
     __device__ void order(u32 count, u32* cursors) {
-        scan(count);
         u32 base = 0;
         bool has_digit = thread < digits();
         if (has_digit) {
@@ -257,17 +293,15 @@ struct Partition {
     }
 
     template <bool FULL>
-    __device__ void scatter_as(Key* to, u32 count, const Key* next) {
+    __device__ void scatter_as(Key* to, u32 count) {
         BaseRows rows(shared);
         const Key* own = shared.keys + slot(thread);
         u32 left = this->left(count);
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
+            if (!FULL && batch * THREADS >= count) break;
             Key code[BATCH];
             u32 base[BATCH];
-            if (S::INTERLEAVED && next)
-#pragma unroll
-                for (u32 j = batch; j < batch + BATCH && j < ITEMS; j++) key[j] = next[j * THREADS];
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
                 if (FULL || j * THREADS < left) code[i] = own[j * slot(THREADS)];
@@ -281,32 +315,28 @@ struct Partition {
     }
 
     // The ordered tile goes where it has room. Counters are zeros again, and shared memory is free.
-    __device__ void scatter(Key* to, u32 count, const Key* next) {
+    __device__ void scatter(Key* to, u32 count) {
         zero_counters();
         if (count == TILE)
-            scatter_as<true>(to, count, next);
+            scatter_as<true>(to, count);
         else
-            scatter_as<false>(to, count, next);
+            scatter_as<false>(to, count);
         __syncthreads();
     }
 
-    // Whose tile it is, tells the others.
-    __device__ void find(const Task<Key>& task, u32 number, PartitionTile& found) {
-        u32 level = shared.level;
-        if (level == 0) {
-            if (thread == 0) {
-                u64 begin = u64(number) * TILE;
-                u64 end = min(u64(task.n), begin + TILE);
-                found = {u32(begin), begin < end ? u32(end - begin) : 0, 0};
-            }
-        } else {
-            u32 buckets = 1u << task.a_bits;
-            if (thread < buckets && shared.tiles[thread] <= number && number < shared.tiles[thread + 1]) {
-                u32 begin = shared.bucket_begins[thread] + (number - shared.tiles[thread]) * task.tile;
-                found = {begin, min(task.tile, shared.bucket_begins[thread + 1] - begin), thread};
-            }
-            if (thread == 0 && number >= shared.tiles[buckets]) found.count = 0;
+    // The thread whose bucket the tile is in tells the others. A bucket's tiles have about equally many
+    // keys, in an odd number of rows: then places of equal keys lie in different banks.
+    __device__ void find(u32 number, PartitionTile& found) {
+        u32 buckets = shared.buckets;
+        if (thread < buckets && shared.tiles[thread] <= number && number < shared.tiles[thread + 1]) {
+            u32 begin = shared.bucket_begins[thread], keys = shared.bucket_begins[thread + 1] - begin;
+            u32 tiles = shared.tiles[thread + 1] - shared.tiles[thread];
+            u32 rows = min((keys - 1) / (tiles * THREADS) + 1 | 1, ITEMS);
+            u64 before = u64(number - shared.tiles[thread]) * (rows * THREADS);
+            u32 skip = u32(min(before, u64(keys)));
+            found = {begin + skip, min(rows * THREADS, keys - skip), thread};
         }
+        if (thread == 0 && number >= shared.tiles[buckets]) found.count = NONE;
     }
     __device__ const Key* from(const Task<Key>& task) { return shared.level == 0 ? task.source : task.scratch; }
     __device__ Key* to(const Task<Key>& task) { return shared.level == 0 ? task.scratch : task.result; }
@@ -315,42 +345,49 @@ struct Partition {
     }
 
     __device__ void run(const Task<Key>& task, u32 level) {
+        zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
         if (task.choice->path != HYBRID) return;
-        if (level == 1) {
+        if (level == 0) {
+            if (thread == 0) {
+                u32 rounds = (task.n - 1) / (gridDim.x * TILE) + 1;
+                shared.tiles[0] = shared.bucket_begins[0] = 0;
+                shared.tiles[1] = min(rounds * gridDim.x, (task.n - 1) / THREADS + 1);
+                shared.bucket_begins[1] = task.n;
+                shared.buckets = 1;
+            }
+        } else {
             u32 buckets = 1u << task.a_bits;
+            if (thread == 0) shared.buckets = buckets;
             for (u32 i = thread; i <= buckets; i += THREADS) {
                 shared.tiles[i] = task.tiles[i];
                 shared.bucket_begins[i] = task.begins[i << task.b_bits];
             }
         }
-        if (thread == 0) {
-            shared.level = level;
-            shared.ticket = S::STATIC ? blockIdx.x : atomicAdd(&task.choice->tickets[level], 1);
-        }
+        if (thread == 0) shared.level = level;
         set_digit(level == 0 ? task.first_digit() : task.second_digit());
-        find(task, shared.ticket, shared.tile[0]);
         __syncthreads();
-        if (shared.tile[0].count) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
+        find(blockIdx.x, shared.tile[0]);
+        __syncthreads();
+        if (shared.tile[0].count != NONE) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
         for (u32 turn = 0;; turn ^= 1) {
             PartitionTile &tile = shared.tile[turn], &next = shared.tile[turn ^ 1];
-            if (tile.count == 0) break;
+            if (tile.count == NONE) break;
             if (shared.level == 0) encode(task.codec);
             u32 ticket = 0;
-            if (thread == 0)
-                ticket = S::STATIC ? shared.ticket + gridDim.x : atomicAdd(&task.choice->tickets[shared.level], 1);
+            if (thread == 0) ticket = gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
             count_digits(tile.count);
             if (thread == 0) shared.ticket = ticket;
             __syncthreads();
-            find(task, shared.ticket, next);
+            find(shared.ticket, next);
+            scan(tile.count);
+            if (next.count != NONE) prefetch(from(task) + next.begin, next.count);
             order(tile.count, cursors(task, tile.bucket));
-            const Key* ahead = nullptr;
-            if (S::INTERLEAVED && next.count == TILE)
-                ahead = from(task) + next.begin + thread;
-            else if (next.count)
+            if (next.count != NONE)
                 load(from(task) + next.begin, next.count);
-            scatter(to(task), tile.count, ahead);
+            else
+                let_next_kernel_in();
+            scatter(to(task), tile.count);
         }
-        let_next_kernel_in();
     }
 };
