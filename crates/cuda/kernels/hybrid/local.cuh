@@ -176,7 +176,7 @@ __device__ u64 phases[16];
 template <class S>
 struct Local {
 #ifdef PHASES
-    u64 clock_before = clock64();
+    u64 clock_before = 0;
 #endif
     using Ranks = PackedRanks<S::LOADS>;
     using Key = typename S::Key;
@@ -184,6 +184,8 @@ struct Local {
     static constexpr u32 LOADS = S::LOADS, ALIGN = S::ALIGN;
     // Bins that are read at once.
     static constexpr u32 GROUP = 4;
+    // Groups of a thread.
+    static constexpr u32 STRETCHES = (S::BINS / GROUP + THREADS - 1) / THREADS;
     // Keys of a thread that are on their way at once.
     static constexpr u32 BATCH = S::BATCH;
 
@@ -199,6 +201,7 @@ struct Local {
     // Sorts codes by their lowest `bits` bits, in which alone they differ, and decodes them. `from` and
     // `to` may be the same memory. All threads of the block come here; again after a barrier.
     __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
+        PHASE(0);
         this->count = count;
         Key key[LOADS];
         load(key, from, [](Key code) { return code; });
@@ -215,7 +218,6 @@ struct Local {
     }
 
     __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
-        auto decode = [&](Key code) { return codec.identity ? code : codec.decode(code); };
         PHASE(1);
         Ranks ranks;
         u32 largest = lay_out_bins(key, bits, ranks);
@@ -232,10 +234,10 @@ struct Local {
         }
         __syncwarp();
         PHASE(6);
-        if (fetched)
-            store(to, decode, [&](u32 i) { return shared.keys[shared.fetch[i]]; });
+        if (codec.identity)
+            store(to, fetched, [](Key code) { return code; });
         else
-            store(to, decode, [&](u32 i) { return shared.keys[i]; });
+            store(to, fetched, [&](Key code) { return codec.decode(code); });
         PHASE(7);
     }
 
@@ -243,7 +245,7 @@ struct Local {
     __device__ void put(const Key (&key)[LOADS]) {
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) shared.keys[j * THREADS + thread] = key[j];
+            if (mine(j)) shared.keys[j * THREADS + thread] = key[j];
     }
 
     // Bins by what varies; then merging, if need be. From shared memory to there, and apart from all
@@ -275,7 +277,10 @@ struct Local {
         begin = min(count, warp * share);
         end = min(count, begin + share);
         if (thread == 0) shared.bin_shift = bin.shift;
-        for (u32 i = thread; i <= (bin.mask | (GROUP - 1)); i += THREADS) shared.bins[i] = 0;
+        uint4* groups = reinterpret_cast<uint4*>(shared.bins);
+#pragma unroll
+        for (u32 s = 0; s < STRETCHES; s++)
+            if (s * THREADS + thread <= bin.mask / GROUP) groups[s * THREADS + thread] = uint4{0, 0, 0, 0};
         __syncthreads();
         PHASE(2);
         count_bins(key, ranks);
@@ -291,7 +296,7 @@ struct Local {
         Key varying = 0;
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) varying |= key[j] ^ first;
+            if (mine(j)) varying |= key[j] ^ first;
         __syncthreads();
 #pragma unroll
         for (u32 w = 0; w < WORDS_OF_KEY; w++) {
@@ -316,26 +321,48 @@ struct Local {
 #endif
     }
 
+    // Whether the thread has a j-th key.
+    __device__ bool mine(u32 j) const { return int(j * THREADS) < int(count - thread); }
+
     template <class Encode>
     __device__ void load(Key (&key)[LOADS], const Key* from, Encode encode) {
+        const Key* own = from + thread;
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) key[j] = encode(from[j * THREADS + thread]);
+            if (mine(j)) key[j] = encode(own[j * THREADS]);
+    }
+
+    // Keys in batches: `work(first, has)` for those from `first` on; `has(j)` tells whether the thread
+    // has the j-th. An atomic under a condition is a branch, so where all lanes have all keys of the
+    // batch, there is none.
+    template <class Work>
+    __device__ void batches(Work work) const {
+        int left_of_last = int(count - (thread | (WARP - 1)));
+#pragma unroll
+        for (u32 first = 0; first < LOADS; first += BATCH) {
+            if (first + BATCH <= LOADS && int((first + BATCH - 1) * THREADS) < left_of_last)
+                work(first, [](u32) { return true; });
+            else
+                work(first, [&](u32 j) { return mine(j); });
+        }
     }
 
     __device__ void count_bins(const Key (&key)[LOADS], Ranks& ranks) {
+        batches([&](u32 first, auto has) {
 #pragma unroll
-        for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) {
-                u32 rank = atomicAdd(&shared.bins[bin.of(key[j])], 1);
-                if constexpr (S::RANKS) ranks.put(j, rank);
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) {
+                    u32 rank = atomicAdd(&shared.bins[bin.of(key[j])], 1);
+                    if constexpr (S::RANKS) ranks.put(j, rank);
+                }
             }
+        });
     }
 
     // Counts become begins; tells the largest count. A thread scans a group of bins in each stretch of
     // the bins; the sums of its groups are scanned at once, 16 bits each.
     __device__ u32 scan() {
-        constexpr u32 STRETCHES = (S::BINS / GROUP + THREADS - 1) / THREADS;
         static_assert(STRETCHES <= 4 && S::CAPACITY < 1 << 16, "sums fit");
         using Sums = typename Choose<STRETCHES <= 2, u32, u64>::Type;
         uint4* groups = reinterpret_cast<uint4*>(shared.bins);
@@ -399,20 +426,22 @@ struct Local {
     __device__ void claim(const Key (&key)[LOADS], const Ranks& ranks) {
         // Read again, lest the digits of all keys be kept.
         Digit bin = {*static_cast<volatile u32*>(&shared.bin_shift), this->bin.mask};
-        // Several claims are under way at once.
-#pragma unroll
-        for (u32 first = 0; first < LOADS; first += BATCH) {
+        batches([&](u32 first, auto has) {
             u32 slot[BATCH];
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (j * THREADS + thread < count) {
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) {
                     u32* next = &shared.bins[bin.of(key[j])];
-                    slot[j - first] = S::RANKS ? *next + ranks.get(j) : atomicAdd(next, 1);
+                    slot[k] = S::RANKS ? *next + ranks.get(j) : atomicAdd(next, 1);
                 }
+            }
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (j * THREADS + thread < count) shared.keys[slot[j - first]] = key[j];
-        }
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) shared.keys[slot[k]] = key[j];
+            }
+        });
     }
 
     // The lanes of one bin claim their slots at once.
@@ -420,7 +449,7 @@ struct Local {
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++) {
             if (j * THREADS + warp * WARP >= count) break;
-            bool own = j * THREADS + thread < count;
+            bool own = mine(j);
             u32 digit = own ? bin.of(key[j]) : ~0u;
             u32 same = __match_any_sync(ALL_LANES, digit), first = __ffs(same) - 1, slot = 0;
             if (own && lane == first) slot = atomicAdd(&shared.bins[digit], __popc(same));
@@ -429,23 +458,37 @@ struct Local {
         }
     }
 
-    // Each warp the bins that begin in its share. Whether keys are to be fetched.
+    // Each warp the bins that begin in its share. A line has keys of other warps, too, but neighbours
+    // of different bins are never exchanged. Whether keys are to be fetched.
     __device__ bool order(u32 largest) {
         begin = begin_of_bin(warp * share);
         end = begin_of_bin((warp + 1) * share);
         u32 at = begin / ALIGN * ALIGN + lane * ITEMS;
         if constexpr (S::WORDS) {
-            // What is to be fetched lies where the bins are.
-            __syncthreads();
             if (order_words(at, largest)) return true;
+            order_tied(at, largest);
+        } else {
+            Line<Key, ITEMS> line;
+            read(line.at, at);
+            __syncthreads();
+            bound(line.at, at);
+            line.order(largest);
+            write<typename S::Wide>(shared.keys, line.at, at);
         }
+        return false;
+    }
+
+    // Keys that words cannot tell apart.
+    __device__ void order_tied(u32 at, u32 largest) {
         Line<Key, ITEMS> line;
-        read(line.at, at);
-        bound(line.at, at, [](u32) { return Key(~Key(0)); });
+#pragma unroll
+        for (u32 i = 0; i < ITEMS; i++) {
+            line.at[i] = at + i < begin ? Key(0) : Key(~Key(0));
+            if (at + i >= begin && at + i < end) line.at[i] = shared.keys[at + i];
+        }
         line.order(largest);
         __syncwarp();
         write<typename S::Wide>(shared.keys, line.at, at);
-        return false;
     }
 
     // Where the bin of the key in this slot begins.
@@ -468,8 +511,9 @@ struct Local {
             for (u32 i = 0; i < ITEMS; i++)
                 line.at[i] = (u32(key[i] >> right) << left & KEY) | ((at + i) & ~KEY);
         }
-        // What is beyond the end differs, so that it does not tie.
-        bound(line.at, at, [](u32 place) { return ~KEY | place << WORD_SLOT_BITS; });
+        // All have found their bins; what is to be fetched lies there.
+        __syncthreads();
+        bound(line.at, at);
         line.order(largest);
         if (bits > WORD_KEY_BITS && ties(line)) return false;
         u16 fetch[ITEMS];
@@ -503,51 +547,60 @@ struct Local {
         }
     }
 
-    // What is not the warp's becomes less or greater than all.
-    template <class T, class Beyond>
-    __device__ void bound(T (&values)[ITEMS], u32 at, Beyond beyond) const {
-        if (at >= begin && at + ITEMS <= end) return;
+    // What lies behind all keys becomes greater than all, and ties with nothing.
+    template <class T>
+    __device__ void bound(T (&values)[ITEMS], u32 at) const {
+        if (end < count) return;
 #pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            if (at + i < begin) values[i] = 0;
-            if (at + i >= end) values[i] = beyond(at + i);
-        }
+        for (u32 i = 0; i < ITEMS; i++)
+            if (int(i) >= int(count - at)) values[i] = sizeof(T) < sizeof(Key) ? T(~0u << 31 | i << WORD_SLOT_BITS) : T(~T(0));
     }
 
-    // Writes what is the warp's.
+    // Writes what is the warp's. `at` is a multiple of ALIGN and less than that before its begin.
     template <class Wide, class T>
     __device__ void write(T* to, const T (&values)[ITEMS], u32 at) const {
-        if (at >= begin && at + ITEMS <= end) {
-            using Values = Pack<T, Wide>;
+        using Values = Pack<T, Wide>;
+        u32 first = begin > at ? begin - at : 0, behind = end > at ? end - at : 0;
 #pragma unroll
-            for (u32 i = 0; i < ITEMS; i += Values::N) {
+        for (u32 i = 0; i < ITEMS; i += Values::N) {
+            bool whole = (i >= ALIGN || first <= i) && i + Values::N <= behind;
+            if (whole) {
                 Values several;
 #pragma unroll
                 for (u32 k = 0; k < Values::N; k++) several.at[k] = values[i + k];
                 *reinterpret_cast<Wide*>(&to[at + i]) = several.wide;
-            }
-        } else {
+            } else if (Values::N > 1) {
 #pragma unroll
-            for (u32 i = 0; i < ITEMS; i++)
-                if (at + i >= begin && at + i < end) to[at + i] = values[i];
+                for (u32 k = 0; k < Values::N; k++)
+                    if ((i >= ALIGN || first <= i + k) && i + k < behind) to[at + i + k] = values[i + k];
+            }
         }
     }
 
-    template <class Decode, class At>
-    __device__ void store(Key* to, Decode decode, At at) const {
+    template <class Decode>
+    __device__ void store(Key* to, bool fetched, Decode decode) const {
+        const Key* keys = shared.keys + begin + lane;
+        const u16* fetch = shared.fetch + begin + lane;
+        if (S::WORDS && fetched)
+            store_each(to, [&](u32 i) { return shared.keys[fetch[i]]; }, decode);
+        else
+            store_each(to, [&](u32 i) { return keys[i]; }, decode);
+    }
+
+    // The warp's keys; `at(i)`: the one that comes i behind the lane's first.
+    template <class At, class Decode>
+    __device__ void store_each(Key* to, At at, Decode decode) const {
+        Key* own = to + begin + lane;
+        int left = int(end - begin - lane);
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
             Key key[BATCH];
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, ITEMS); j++) {
-                u32 i = begin + j * WARP + lane;
-                if (i < end) key[j - first] = at(i);
-            }
+            for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
+                if (int(j * WARP) < left) key[j - first] = at(j * WARP);
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, ITEMS); j++) {
-                u32 i = begin + j * WARP + lane;
-                if (i < end) to[i] = decode(key[j - first]);
-            }
+            for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
+                if (int(j * WARP) < left) own[j * WARP] = decode(key[j - first]);
         }
     }
 
