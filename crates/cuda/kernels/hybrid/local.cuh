@@ -62,6 +62,13 @@ struct Line {
     static_assert(N % 2 == 0, "rounds exchange pairs");
     T at[N];
 
+    // From the n-th on.
+    __device__ void fill(u32 n, T value) {
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (i >= n) at[i] = value;
+    }
+
     __device__ void even_round() {
 #pragma unroll
         for (u32 i = 0; i < N; i += 2) exchange(at[i], at[i + 1]);
@@ -97,13 +104,10 @@ struct Line {
     }
 };
 
-// Values that are read or written as one wide one.
-template <class T, class Wide>
-union Pack {
-    static constexpr u32 N = sizeof(Wide) / sizeof(T);
-    Wide wide;
-    T at[N];
-    __device__ Pack() {}
+// Two neighbours, read and written at once where they are no more than 16 bytes.
+template <class T>
+struct alignas(sizeof(T) <= 8 ? 2 * sizeof(T) : sizeof(T)) Two {
+    T first, second;
 };
 
 template <bool FIRST, class A, class B>
@@ -129,13 +133,10 @@ struct LocalShape {
     static constexpr u32 LOADS = (CAPACITY + THREADS - 1) / THREADS;
     // A warp's share of the slots; its line is longer, since a bin may go beyond.
     static constexpr u32 SHARE = (CAPACITY + WARPS - 1) / WARPS;
-    // A lane reads so many bytes at a time that the lanes' reads are in different banks.
-    using Wide = typename Choose<ITEMS * sizeof(Key) % 32 == 16 || sizeof(Key) == 16, uint4, uint2>::Type;
-    // It writes two slots at a time.
-    static constexpr u32 ALIGN = sizeof(Wide) <= 2 * sizeof(Key) ? 2 : sizeof(Wide) / sizeof(Key);
     // The last warp reads a whole line.
     static constexpr u32 SLOTS_READ = (WARPS - 1) * SHARE + LINE;
-    static_assert(ITEMS % ALIGN == 0, "lines begin where a wide read can");
+    // Two keys at a time: then all lanes' are in different banks.
+    static_assert(ITEMS % 4 == 2, "no conflicts");
     static_assert(SHARE + 12 <= LINE, "the bins of evenly spread keys fit");
 };
 
@@ -181,7 +182,7 @@ struct Local {
     using Ranks = PackedRanks<S::LOADS>;
     using Key = typename S::Key;
     static constexpr u32 THREADS = S::THREADS, ITEMS = S::ITEMS, WARPS = S::WARPS;
-    static constexpr u32 LOADS = S::LOADS, ALIGN = S::ALIGN;
+    static constexpr u32 LOADS = S::LOADS;
     // Bins that are read at once.
     static constexpr u32 GROUP = 4;
     // Groups of a thread.
@@ -243,9 +244,10 @@ struct Local {
 
     // As they came.
     __device__ void put(const Key (&key)[LOADS]) {
+        u32 own = again(thread);
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (mine(j)) shared.keys[j * THREADS + thread] = key[j];
+            if (int(j * THREADS) < int(count - own)) shared.keys[j * THREADS + own] = key[j];
     }
 
     // Bins by what varies; then merging, if need be. From shared memory to there, and apart from all
@@ -256,8 +258,10 @@ struct Local {
         __syncthreads();
         Key key[LOADS];
         own.load(key, shared.keys, [](Key code) { return code; });
+        u32 bits = own.varying_bits(key, shared.keys[0]);
+        if (bits == 0) return;
         Ranks ranks;
-        own.lay_out_bins(key, own.varying_bits(key, shared.keys[0]), ranks);
+        own.lay_out_bins(key, bits, ranks);
         own.claim_together(key);
         __syncthreads();
         if (own.bin.shift > 0) own.merge();
@@ -265,7 +269,7 @@ struct Local {
 
     // Too full for warps to order bins by themselves.
     __device__ bool crowded(u32 largest) const {
-        return largest > MOST_OF_A_BIN || (bin.shift > 0 && share + largest + ALIGN > S::LINE);
+        return largest > MOST_OF_A_BIN || (bin.shift > 0 && share + largest + 2 > S::LINE);
     }
 
     // Where each bin begins; tells the largest bin's keys.
@@ -324,12 +328,10 @@ struct Local {
     // Whether the thread has a j-th key.
     __device__ bool mine(u32 j) const { return int(j * THREADS) < int(count - thread); }
 
-    template <class Encode>
-    __device__ void load(Key (&key)[LOADS], const Key* from, Encode encode) {
-        const Key* own = from + thread;
-#pragma unroll
-        for (u32 j = 0; j < LOADS; j++)
-            if (mine(j)) key[j] = encode(own[j * THREADS]);
+    // The same, but what was computed from it is computed again, lest it be kept.
+    __device__ static u32 again(u32 value) {
+        asm volatile("" : "+r"(value));
+        return value;
     }
 
     // Keys in batches: `work(first, has)` for those from `first` on; `has(j)` tells whether the thread
@@ -337,14 +339,27 @@ struct Local {
     // batch, there is none.
     template <class Work>
     __device__ void batches(Work work) const {
-        int left_of_last = int(count - (thread | (WARP - 1)));
+        u32 own = again(thread);
+        int left = int(count - own), left_of_last = int(count - (own | (WARP - 1)));
 #pragma unroll
         for (u32 first = 0; first < LOADS; first += BATCH) {
             if (first + BATCH <= LOADS && int((first + BATCH - 1) * THREADS) < left_of_last)
                 work(first, [](u32) { return true; });
             else
-                work(first, [&](u32 j) { return mine(j); });
+                work(first, [=](u32 j) { return int(j * THREADS) < left; });
         }
+    }
+
+    template <class Encode>
+    __device__ void load(Key (&key)[LOADS], const Key* from, Encode encode) {
+        const Key* own = from + thread;
+        batches([&](u32 first, auto has) {
+#pragma unroll
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) key[j] = encode(own[j * THREADS]);
+            }
+        });
     }
 
     __device__ void count_bins(const Key (&key)[LOADS], Ranks& ranks) {
@@ -461,9 +476,11 @@ struct Local {
     // Each warp the bins that begin in its share. A line has keys of other warps, too, but neighbours
     // of different bins are never exchanged. Whether keys are to be fetched.
     __device__ bool order(u32 largest) {
-        begin = begin_of_bin(warp * share);
-        end = begin_of_bin((warp + 1) * share);
-        u32 at = begin / ALIGN * ALIGN + lane * ITEMS;
+        // One lane finds the begin, another the end.
+        u32 found = begin_of_bin((warp + lane % 2) * share);
+        begin = __shfl_sync(ALL_LANES, found, 0);
+        end = __shfl_sync(ALL_LANES, found, 1);
+        u32 at = begin / 2 * 2 + lane * ITEMS;
         if constexpr (S::WORDS) {
             if (order_words(at, largest)) return true;
             order_tied(at, largest);
@@ -473,7 +490,7 @@ struct Local {
             __syncthreads();
             bound(line.at, at);
             line.order(largest);
-            write<typename S::Wide>(shared.keys, line.at, at);
+            write(shared.keys, line.at, at);
         }
         return false;
     }
@@ -488,15 +505,14 @@ struct Local {
         }
         line.order(largest);
         __syncwarp();
-        write<typename S::Wide>(shared.keys, line.at, at);
+        write(shared.keys, line.at, at);
     }
 
     // Where the bin of the key in this slot begins.
     __device__ u32 begin_of_bin(u32 slot) const {
-        if (slot >= count) return count;
-        u32 digit = bin.of(shared.keys[slot]);
-        if (S::RANKS) return shared.bins[digit];
-        return digit == 0 ? 0 : shared.bins[digit - 1];
+        u32 digit = bin.of(shared.keys[min(slot, count - 1)]);
+        u32 begin = S::RANKS ? shared.bins[digit] : digit == 0 ? 0 : shared.bins[digit - 1];
+        return slot < count ? begin : count;
     }
 
     // Orders words instead of keys. False if bits that words do not have decide.
@@ -523,7 +539,7 @@ struct Local {
             u32 moved = (line.at[i] - (at + i) + MOST_OF_A_BIN) % (2 * MOST_OF_A_BIN);
             fetch[i] = u16(at + i + moved - MOST_OF_A_BIN);
         }
-        write<u32>(shared.fetch, fetch, at);
+        write(shared.fetch, fetch, at);
         return true;
     }
 
@@ -536,45 +552,39 @@ struct Local {
 
     // A lane's ITEMS keys, wherever they belong.
     __device__ void read(Key (&key)[ITEMS], u32 at) const {
-        using Wide = typename S::Wide;
-        using Keys = Pack<Key, Wide>;
 #pragma unroll
-        for (u32 i = 0; i < ITEMS; i += Keys::N) {
-            Keys keys;
-            keys.wide = *reinterpret_cast<const Wide*>(&shared.keys[at + i]);
-#pragma unroll
-            for (u32 k = 0; k < Keys::N; k++) key[i + k] = keys.at[k];
+        for (u32 i = 0; i < ITEMS; i += 2) {
+            Two<Key> two = *reinterpret_cast<const Two<Key>*>(&shared.keys[at + i]);
+            key[i] = two.first;
+            key[i + 1] = two.second;
         }
     }
 
     // What lies behind all keys becomes greater than all, and ties with nothing.
     template <class T>
     __device__ void bound(T (&values)[ITEMS], u32 at) const {
-        if (end < count) return;
+        if (at - lane * ITEMS + S::LINE <= count) return;
 #pragma unroll
         for (u32 i = 0; i < ITEMS; i++)
             if (int(i) >= int(count - at)) values[i] = sizeof(T) < sizeof(Key) ? T(~0u << 31 | i << WORD_SLOT_BITS) : T(~T(0));
     }
 
-    // Writes what is the warp's. `at` is a multiple of ALIGN and less than that before its begin.
-    template <class Wide, class T>
+    // Writes what is the warp's. `at` is even, and no more than one before the warp's begin. All stores
+    // are predicated: branches take more time.
+    template <class T>
     __device__ void write(T* to, const T (&values)[ITEMS], u32 at) const {
-        using Values = Pack<T, Wide>;
-        u32 first = begin > at ? begin - at : 0, behind = end > at ? end - at : 0;
+        to += at;
+        int behind = int(end - at);
+        bool without_first = at < begin;
+        if (without_first && 1 < behind) to[1] = values[1];
 #pragma unroll
-        for (u32 i = 0; i < ITEMS; i += Values::N) {
-            bool whole = (i >= ALIGN || first <= i) && i + Values::N <= behind;
-            if (whole) {
-                Values several;
-#pragma unroll
-                for (u32 k = 0; k < Values::N; k++) several.at[k] = values[i + k];
-                *reinterpret_cast<Wide*>(&to[at + i]) = several.wide;
-            } else if (Values::N > 1) {
-#pragma unroll
-                for (u32 k = 0; k < Values::N; k++)
-                    if ((i >= ALIGN || first <= i + k) && i + k < behind) to[at + i + k] = values[i + k];
-            }
+        for (u32 i = 0; i < ITEMS; i += 2) {
+            if (int(i + 1) < behind && (i > 0 || !without_first))
+                *reinterpret_cast<Two<T>*>(&to[i]) = Two<T>{values[i], values[i + 1]};
         }
+#pragma unroll
+        for (u32 i = 0; i < ITEMS; i += 2)
+            if (int(i + 1) == behind && (i > 0 || !without_first)) to[i] = values[i];
     }
 
     template <class Decode>
@@ -604,54 +614,60 @@ struct Local {
         }
     }
 
-    // Sorted runs, of a thread's keys first, are merged until there is one. All keys of the block.
+    // All keys of the block: sorted runs, of a thread's keys first, are merged until there is one.
     __device__ void merge() {
-        u32 at = min(count, thread * ITEMS), mine = min(count - at, ITEMS);
+        u32 each = (count + THREADS - 1) / THREADS, at = min(count, thread * each);
+        u32 own = min(count - at, each);
         Line<Key, ITEMS> line;
         bool ordered = true;
 #pragma unroll
         for (u32 i = 0; i < ITEMS; i++) {
-            line.at[i] = i < mine ? shared.keys[at + i] : Key(~Key(0));
+            if (i >= each) break;
+            line.at[i] = i < own ? shared.keys[at + i] : Key(~Key(0));
             if (i > 0) ordered &= !(line.at[i] < line.at[i - 1]);
         }
-        if (mine && at) ordered &= !(line.at[0] < shared.keys[at - 1]);
+        if (own && at) ordered &= !(line.at[0] < shared.keys[at - 1]);
         if (__syncthreads_and(ordered)) return;
-        for (u32 round = 0; round < ITEMS; round += 2) {
+        line.fill(each, Key(~Key(0)));
+        for (u32 round = 0; round < each; round += 2) {
             line.even_round();
             line.inner_odd_round();
         }
-        for (u32 run = ITEMS;; run *= 2) {
+        for (u32 run = each;; run *= 2) {
             __syncthreads();
 #pragma unroll
             for (u32 i = 0; i < ITEMS; i++)
-                if (i < mine) shared.keys[at + i] = line.at[i];
+                if (i < own) shared.keys[at + i] = line.at[i];
             __syncthreads();
             if (run >= count) return;
             u32 first = at / (2 * run) * (2 * run);
             u32 left = min(run, count - first), right = min(run, count - first - left);
-            merge_runs(line.at, shared.keys + first, left, right, at - first);
+            merge_runs(line.at, own, shared.keys + first, left, right, at - first);
         }
     }
 
-    // ITEMS keys from place `at` on of two runs, one behind the other, when merged.
-    __device__ static void merge_runs(Key (&key)[ITEMS], const Key* runs, u32 left, u32 right, u32 at) {
-        const Key* others = runs + left;
-        at = min(at, left + right);
+    // `own` keys from place `at` on of two runs, one behind the other, when merged.
+    __device__ static void merge_runs(
+        Key (&key)[ITEMS], u32 own, const Key* runs, u32 left, u32 right, u32 at) {
         // How many of those before `at` are of the left run.
         u32 low = at > right ? at - right : 0, high = min(at, left);
         while (low < high) {
             u32 middle = (low + high) / 2;
-            if (others[at - middle - 1] < runs[middle])
+            if (runs[left + at - middle - 1] < runs[middle])
                 high = middle;
             else
                 low = middle + 1;
         }
-        u32 a = low, b = at - low;
+        u32 a = low, b = left + at - low, end = left + right;
+        Key from_left = runs[a], from_right = runs[b];
 #pragma unroll
         for (u32 i = 0; i < ITEMS; i++) {
-            bool from_left = b >= right || (a < left && !(others[b] < runs[a]));
-            if (a < left || b < right) key[i] = from_left ? runs[a] : others[b];
-            from_left ? a++ : b++;
+            if (i >= own) break;
+            bool take_left = b >= end || (a < left && !(from_right < from_left));
+            key[i] = take_left ? from_left : from_right;
+            Key next = runs[take_left ? ++a : ++b];
+            from_left = take_left ? next : from_left;
+            from_right = take_left ? from_right : next;
         }
     }
 };
