@@ -422,6 +422,15 @@ impl Grid {
         }
     }
 
+    /// As [`dependent`](Self::dependent), where kernels wait.
+    #[must_use]
+    pub(crate) fn dependent_if(self, kernels_wait: bool) -> Self {
+        Grid {
+            dependent: kernels_wait,
+            ..self
+        }
+    }
+
     /// All blocks run at the same time, or it is refused.
     #[must_use]
     pub fn cooperative(self) -> Self {

@@ -27,9 +27,15 @@
 mod bisection;
 mod checks;
 mod golden;
+mod hybrid;
+mod keys;
 mod large;
+mod misplaced;
 mod onesweep;
 mod record;
+mod resident;
+mod rig;
+mod sorting;
 
 use sweepsort_core::{Width, with_width};
 use sweepsort_cuda::CudaEngine;
@@ -76,6 +82,7 @@ pub fn cuda_cases() -> Vec<Case> {
         }));
     }
     cases.extend(onesweep::cases());
+    cases.extend(hybrid::cases());
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();
         cases.push(Case::new(format!("bisect/{name}"), move || {
@@ -115,6 +122,10 @@ pub fn cuda_cases() -> Vec<Case> {
     cases
 }
 
+fn case(name: &str, run: fn() -> anyhow::Result<usize>) -> Case {
+    Case::new(name.to_owned(), move || told(run()))
+}
+
 /// What did not hold, in words.
 fn told(outcome: anyhow::Result<usize>) -> Result<usize, String> {
     outcome.map_err(|error| format!("{error:#}"))
@@ -124,6 +135,18 @@ fn told(outcome: anyhow::Result<usize>) -> Result<usize, String> {
 fn guarded() -> Result<CudaEngine, String> {
     let device = sweepsort_cuda::Device::open_guarded(0).map_err(|error| error.to_string())?;
     CudaEngine::on(device).map_err(|error| error.to_string())
+}
+
+/// The testkit's table, through the engine, by an algorithm that does all of it.
+fn whole_suite(algorithm: &'static str, scope: Scope) -> Result<usize, String> {
+    let engine = guarded()?;
+    let outcome = suite::run(&engine, algorithm, scope)?;
+    let written = engine.device().check_canaries();
+    written.map_err(|error| error.to_string())?;
+    match outcome.unsupported {
+        0 => Ok(outcome.passed),
+        some => Err(format!("{some} cases are not supported")),
+    }
 }
 
 fn run_suite(

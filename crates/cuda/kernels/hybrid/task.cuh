@@ -1,6 +1,6 @@
 // What a hybrid sort is told and what it keeps.
 //
-//     probe       a sample of the keys: which bits vary, and whether few values have most keys (probe.cuh)
+//     probe       which bits vary; of a sample, also whether few values have most keys (probe.cuh)
 //     count       a histogram over the cells, in one read (count.cuh)
 //     lay_out     its exclusive scan: where each cell begins, where each tile finds its keys (lay_out.cuh)
 //     partition   keys to the bucket of their first digit, then to their cell (partition.cuh)
@@ -68,10 +68,16 @@ struct Queue {
     u32 done;
 };
 
+// Which bits some code has set, and which some code has clear; those that are in both vary.
+template <class Key>
+struct Range {
+    Key set, clear;
+};
+
 // What the device finds out and decides. It begins as zeros.
 template <class Key>
 struct Choice {
-    // A code of the sample: above the window every key's code is as this one.
+    // Above the window every key's code is as this one.
     Key prefix;
     // Bits above the window in which keys differ (together.cuh).
     Key varying;
@@ -117,8 +123,15 @@ struct Task {
     // Of refine.
     Part* parts;
     Step* steps;
-    // Whether onesweep is enqueued behind, so that `path` may say so.
+    // What the probe fills with zeros: choice, counts, and what a onesweep behind counts in.
+    uint4* zeros;
+    u32 zero_vectors;
+    // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and reads
+    // a sample; otherwise it reads all keys.
     u32 may_onesweep;
+    // Blocks of the probe, Probe::MOST_BLOCKS at most; and for each of them what it has read.
+    u32 probe_blocks;
+    Range<Key>* ranges;
     Codec<Key> codec;
 
     __device__ u32 cell_bits() const { return a_bits + b_bits; }

@@ -7,7 +7,8 @@ use sweepsort_cuda::{
     Buffer, CudaEngine, Error, Grid, Image, Kind, Plan, Pointer, Raw, Spec, args,
 };
 
-use super::{Rig, ascending, random, same};
+use super::ascending;
+use crate::rig::{Rig, random, same};
 
 /// Keys of a sort that is to fail: 128 MiB.
 const KEYS: usize = 1 << 25;
