@@ -686,7 +686,7 @@ mod tests {
                 let keys = n * width.bytes();
                 let arrays = Arrays::of(n, sizes);
                 let more = arrays.bytes - keys;
-                assert!(more <= keys * 12 / 100 + (2 << 20), "{width:?} {n}: {more}");
+                assert!(more <= keys * 12 / 100 + (1 << 20), "{width:?} {n}: {more}");
                 // A onesweep behind takes the same room.
                 let behind = keys + keys / 10;
                 sizes.behind = behind;
