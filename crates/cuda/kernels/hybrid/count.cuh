@@ -77,7 +77,7 @@ struct Count {
         if (!last_block(task.choice->done, shared.lay_out.last)) return;
         if (turn == 0 && __ldcg(&task.choice->missed)) {
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
-        } else if (task.cells() <= LayOut<Key>::ALONE) {
+        } else if (task.cells() <= LayOut<Key>::TILE) {
             LayOut<Key>(task, shared.lay_out).run_alone();
         }
     }
@@ -151,6 +151,13 @@ struct Count {
     // All lanes come here, also those that have none.
     __device__ void add_crowded(const u32 (&cells)[KEYS], bool has) {
         is_crowded(cells[0]);
+        bool same = has;
+#pragma unroll
+        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == often;
+        if (__all_sync(ALL_LANES, same)) {
+            if (threadIdx.x % WARP == 0 && add(often, WARP * KEYS) & EITHER_FULL) empty(often);
+            return;
+        }
         u32 others = __ballot_sync(ALL_LANES, cells[0] != often);
         u32 other = __shfl_sync(ALL_LANES, cells[0], others ? __ffs(others) - 1 : 0);
         // How many there are of the two, in a half each.

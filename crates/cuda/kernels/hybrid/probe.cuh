@@ -50,6 +50,7 @@ struct Probe {
         // How many keys of the sample are in a slot, and some bits of the hash of one of them.
         u32 slots[SLOTS];
         u8 names[SLOTS];
+        u32 coarse[1 << COARSE_BITS];
     };
 
     // Keys of the sample in crowded cells.
@@ -67,6 +68,9 @@ struct Probe {
         wait_for_earlier_kernels();
         let_next_kernel_in();
         shared.range.zero();
+        for (u32 i = threadIdx.x; i < SLOTS; i += THREADS) shared.slots[i] = 0;
+        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
+        if (threadIdx.x == 0) shared.crowd = 0;
         __syncthreads();
         if (task.may_onesweep) read_sample();
         for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < task.zero_vectors; i += gridDim.x * THREADS)
@@ -127,13 +131,11 @@ struct Probe {
         u32 bits = task.cell_bits(), low = Window<Key>(range, bits).low, equal = 0;
         u32 onesweep = TIMES.count + varying_bytes(range) * TIMES.pass;
         u32 hybrid = TIMES.count + (task.b_bits ? 2 : 1) * TIMES.partition + TIMES.local;
+        Digit coarse{low + bits - min(bits, COARSE_BITS), (1 << COARSE_BITS) - 1};
+#pragma unroll
+        for (u32 item = 0; item < ITEMS; item++) atomicAdd(&shared.coarse[coarse.of(code[item])], 1);
         for (u32 shift = low; hybrid < onesweep && shift > 0; shift -= min(shift, RADIX_BITS)) {
-            Crowd crowd = crowded(shift, 1);
-            if (shift == low && bits > COARSE_BITS) {
-                Crowd coarse = crowded(low + bits - COARSE_BITS, 1 << (bits - COARSE_BITS));
-                u32 keys = coarse.equal + coarse.mixed;
-                crowd.mixed = max(crowd.mixed, keys - min(keys, crowd.equal));
-            }
+            Crowd crowd = crowded(shift, coarse);
             hybrid += (TIMES.count + TIMES.partition) * crowd.mixed / SAMPLE;
             // The local sort that they do not need, but for the count.
             if (crowd.equal > equal) hybrid -= (TIMES.local - TIMES.count) * (crowd.equal - equal) / SAMPLE;
@@ -151,19 +153,21 @@ struct Probe {
         return bytes;
     }
 
-    // Keys of the sample that share their bits from `shift` on with more of its keys than `cells` cells may
-    // bring into it that are just small enough for a local sort, three sigmas added. The bits tell a
-    // slot, and in a slot there may be others by chance.
-    __device__ Crowd crowded(u32 shift, u32 cells) {
-        __syncthreads();
-        for (u32 i = threadIdx.x; i < SLOTS; i += THREADS) shared.slots[i] = 0;
-        if (threadIdx.x == 0) shared.crowd = 0;
-        __syncthreads();
+    // More keys of the sample than that many cells bring into it that are just small enough for a local sort,
+    // three sigmas added, and `others` that come in by chance.
+    __device__ u32 most_of(float cells, float others) const {
+        float few = float(task.local_keys) * cells * SAMPLE / task.n + others;
+        return u32(few + 3 * sqrtf(few)) + 1;
+    }
+
+    // Keys that share their bits from `shift` on, or their coarse digit, with too many others. The bits
+    // tell a slot, and in a slot there may be others. The slots are zero before and after.
+    __device__ Crowd crowded(u32 shift, Digit coarse) {
         u32 slot[ITEMS];
         u8 name[ITEMS];
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
-            slot[item] = hash(code[item] >> shift) >> (32 - SLOT_BITS);
+            slot[item] = hash(shifted(code[item], shift)) >> (32 - SLOT_BITS);
             name[item] = u8(hash(code[item]) >> 16);
             atomicAdd(&shared.slots[slot[item]], 1);
             shared.names[slot[item]] = name[item];
@@ -173,19 +177,25 @@ struct Probe {
         for (u32 item = 0; item < ITEMS; item++)
             if (shared.names[slot[item]] != name[item]) atomicOr(&shared.slots[slot[item]], MIXED);
         __syncthreads();
-        float few = float(task.local_keys) * cells * SAMPLE / task.n + float(SAMPLE) / SLOTS;
-        u32 most = u32(few + 3 * sqrtf(few)) + 1;
+        u32 most = most_of(1, float(SAMPLE) / SLOTS), most_coarse = most_of(exp2f(coarse.shift - shift), 0);
         // Equal ones in the lower half.
         u32 crowd = 0;
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
             u32 in_slot = shared.slots[slot[item]];
-            if ((in_slot & ~MIXED) > most) crowd += in_slot & MIXED ? 1 << 16 : 1;
+            bool many = (in_slot & ~MIXED) > most, all_equal = many && !(in_slot & MIXED);
+            many = many || shared.coarse[coarse.of(code[item])] > most_coarse;
+            if (many) crowd += all_equal ? 1 : 1 << 16;
         }
         crowd = sum_of_warp(crowd);
         if (threadIdx.x % WARP == 0) atomicAdd(&shared.crowd, crowd);
         __syncthreads();
-        return Crowd{shared.crowd & 0xffff, shared.crowd >> 16};
+        crowd = shared.crowd;
+#pragma unroll
+        for (u32 item = 0; item < ITEMS; item++) shared.slots[slot[item]] = 0;
+        __syncthreads();
+        if (threadIdx.x == 0) shared.crowd = 0;
+        return Crowd{crowd & 0xffff, crowd >> 16};
     }
 
     __device__ static u32 hash(Key bits) {

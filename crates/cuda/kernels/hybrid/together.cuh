@@ -27,7 +27,7 @@
 #endif
 
 // GROUP threads sort a cell.
-template <class Key_, u32 THREADS_, u32 ITEMS_, u32 BLOCKS_, u32 GROUP_, u32 LOCAL_ITEMS_, bool ORDERED_>
+template <class Key_, u32 THREADS_, u32 ITEMS_, u32 BLOCKS_, u32 GROUP_, u32 LOCAL_ITEMS_, u32 FLAGS_ = 0>
 struct TogetherShape {
     using Key = Key_;
     static constexpr u32 THREADS = THREADS_, ITEMS = ITEMS_, BLOCKS = BLOCKS_, TILE = THREADS * ITEMS;
@@ -37,7 +37,19 @@ struct TogetherShape {
     // Cells that a thread scans.
     static constexpr u32 EACH = (CELLS + THREADS - 1) / THREADS;
     static constexpr u32 BINS = 8 * GROUP;
-    static constexpr bool ORDERED = ORDERED_;
+    static constexpr bool LOAD_FIRST = FLAGS_ & 1, CLAIM = FLAGS_ & 2;
+};
+
+// Of keys that a thread has: how many of the same digit are before each. Less than 2^16.
+template <u32 ITEMS>
+struct Ranks {
+    u32 pairs[(ITEMS + 1) / 2];
+
+    __device__ void set(u32 j, u32 rank) {
+        pairs[j / 2] = j % 2 ? __byte_perm(pairs[j / 2], rank, 0x5410) : rank;
+    }
+
+    __device__ u32 operator[](u32 j) const { return j % 2 ? pairs[j / 2] >> 16 : pairs[j / 2] & 0xffff; }
 };
 
 template <class S>
@@ -51,6 +63,8 @@ template <class S>
 struct GroupSort {
     using Key = typename S::Key;
     static constexpr u32 THREADS = S::GROUP, ITEMS = S::LOCAL_ITEMS, EACH = 8;
+    // Keys of a bin that are compared one by one.
+    static constexpr u32 CROWD = 32;
     GroupShared<S>& shared;
     const u32 group = threadIdx.x / THREADS, thread = threadIdx.x % THREADS, lane = threadIdx.x % WARP, warp = thread / WARP;
     __device__ GroupSort(GroupShared<S>& shared) : shared(shared) {}
@@ -61,45 +75,92 @@ struct GroupSort {
         else if constexpr (THREADS == WARP)
             __syncwarp();
         else
-            asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "r"(THREADS) : "memory");
+            asm volatile("bar.sync %0, %1;" ::"r"(group), "r"(THREADS) : "memory");
     }
 
-    __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
+    // False if the keys crowd in some bin: then nothing is written.
+    __device__ bool sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
         u32 bin_bits = min(bits, min(31 - __clz(S::BINS), max(5u, 33 - __clz(count))));
         Digit bin = {bits - bin_bits, (1u << bin_bits) - 1};
+        bool exact = bits == bin_bits;
         Key key[ITEMS];
-        u32 rank[ITEMS];
+        Ranks<ITEMS> rank;
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
             if (j * THREADS + thread < count) key[j] = from[j * THREADS + thread];
+        }
         for (u32 i = thread * 4; i <= bin.mask; i += THREADS * 4)
             *reinterpret_cast<uint4*>(&shared.bins[i]) = uint4{0, 0, 0, 0};
         sync();
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
-            if (j * THREADS + thread < count) rank[j] = atomicAdd(&shared.bins[bin.of(key[j])], 1);
-        sync();
-        u32 own[EACH], sum = 0;
-        bool any = thread * EACH <= bin.mask;
-        if (any) {
-            uint4 a = *reinterpret_cast<uint4*>(&shared.bins[thread * EACH]);
-            uint4 b = *reinterpret_cast<uint4*>(&shared.bins[thread * EACH + 4]);
-            own[0] = a.x, own[1] = a.y, own[2] = a.z, own[3] = a.w, own[4] = b.x, own[5] = b.y, own[6] = b.z, own[7] = b.w;
-#pragma unroll
-            for (u32 i = 0; i < EACH; i++) sum += own[i];
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
+            if (j * THREADS + thread < count) rank.set(j, atomicAdd(&shared.bins[bin.of(key[j])], 1));
         }
-        u32 inclusive = sum;
+        sync();
+        if (!scan(bin.mask, exact)) return false;
+        if (thread == 0) shared.bins[bin.mask + 1] = count;
+#pragma unroll
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
+            if (j * THREADS + thread < count) shared.keys[shared.bins[bin.of(key[j])] + rank[j]] = key[j];
+        }
+        sync();
+#pragma unroll 2
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
+            u32 slot = j * THREADS + thread;
+            if (slot < count) {
+                Key own = shared.keys[slot];
+                u32 place = slot;
+                if (!exact) {
+                    u32 digit = bin.of(own), end = shared.bins[digit + 1];
+                    place = shared.bins[digit];
+                    for (u32 i = place; i < end; i++) {
+                        Key other = shared.keys[i];
+                        place += other < own || (other == own && i < slot);
+                    }
+                }
+                to[place] = codec.decode(own);
+            }
+        }
+        sync();
+        return true;
+    }
+
+    // Turns counts into begins; false if one is too large.
+    __device__ bool scan(u32 last, bool exact) {
+        u32 own[EACH], sum = 0;
+        bool any = thread * EACH <= last, crowd = false;
+        uint4* vectors = reinterpret_cast<uint4*>(&shared.bins[thread * EACH]);
+        if (any) {
+            uint4 a = vectors[0], b = vectors[1];
+            own[0] = a.x, own[1] = a.y, own[2] = a.z, own[3] = a.w;
+            own[4] = b.x, own[5] = b.y, own[6] = b.z, own[7] = b.w;
+#pragma unroll
+            for (u32 i = 0; i < EACH; i++) {
+                sum += own[i];
+                crowd |= own[i] > CROWD;
+            }
+        }
+        u32 through = sum;
 #pragma unroll
         for (u32 step = 1; step < WARP; step *= 2) {
-            u32 left = __shfl_up_sync(ALL_LANES, inclusive, step);
-            if (lane >= step) inclusive += left;
+            u32 left = __shfl_up_sync(ALL_LANES, through, step);
+            if (lane >= step) through += left;
         }
-        if (lane == WARP - 1) shared.sums[warp] = inclusive;
+        crowd = __any_sync(ALL_LANES, crowd);
+        if (lane == WARP - 1) shared.sums[warp] = through << 1 | crowd;
         sync();
-        u32 before = inclusive - sum;
+        u32 before = through - sum, crowds = 0;
 #pragma unroll
-        for (u32 w = 0; w < THREADS / WARP; w++)
-            if (w < warp) before += shared.sums[w];
+        for (u32 w = 0; w < THREADS / WARP; w++) {
+            u32 both = shared.sums[w];
+            if (w < warp) before += both >> 1;
+            crowds |= both & 1;
+        }
+        if (crowds && !exact) return false;
         if (any) {
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
@@ -107,31 +168,11 @@ struct GroupSort {
                 own[i] = before;
                 before = next;
             }
-            *reinterpret_cast<uint4*>(&shared.bins[thread * EACH]) = uint4{own[0], own[1], own[2], own[3]};
-            *reinterpret_cast<uint4*>(&shared.bins[thread * EACH + 4]) = uint4{own[4], own[5], own[6], own[7]};
+            vectors[0] = uint4{own[0], own[1], own[2], own[3]};
+            vectors[1] = uint4{own[4], own[5], own[6], own[7]};
         }
         sync();
-        if (thread == 0) shared.bins[bin.mask + 1] = count;
-#pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
-            if (j * THREADS + thread < count) shared.keys[shared.bins[bin.of(key[j])] + rank[j]] = key[j];
-        sync();
-#pragma unroll
-        for (u32 j = 0; j < ITEMS; j++) {
-            u32 slot = j * THREADS + thread;
-            if (slot < count) {
-                Key own = shared.keys[slot];
-                u32 digit = bin.of(own), begin = shared.bins[digit], end = shared.bins[digit + 1], place = begin;
-                if (bits > bin_bits) {
-                    for (u32 i = begin; i < end; i++) {
-                        Key other = shared.keys[i];
-                        place += other < own || (other == own && i < slot);
-                    }
-                } else place = slot;
-                to[place] = codec.decode(own);
-            }
-        }
-        sync();
+        return true;
     }
 };
 
@@ -148,7 +189,7 @@ struct TogetherShared {
             u32 counts[S::CELLS];
             // Where a cell's keys go, less their slot.
             u32 bases[S::CELLS];
-            Key keys[S::ORDERED ? S::TILE : 1];
+            Key keys[S::TILE];
         };
         GroupShared<S> groups[S::GROUPS];
     };
@@ -166,8 +207,10 @@ struct Together {
     // All codes are as this one, but for bits that vary.
     Key first;
     Key key[ITEMS];
-    u32 rank[ITEMS];
+    Ranks<ITEMS> rank;
     u32 room[EACH];
+    // All blocks' keys of the cells that the thread scans.
+    u32 totals[EACH];
 
     __device__ Together(const Task<Key>& task, TogetherShared<S>& shared) : task(task), shared(shared) {
         u32 share = (task.n + gridDim.x - 1) / gridDim.x;
@@ -188,8 +231,10 @@ struct Together {
 
     __device__ void load() {
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
             if (j * THREADS + thread < count) key[j] = task.source[begin + j * THREADS + thread];
+        }
     }
 
     __device__ static u64 or_of_lanes(u64 own) {
@@ -234,21 +279,21 @@ struct Together {
     }
 
     // Counts the block's keys, and takes room for them.
-    __device__ void count_cells(Digit cell, u32* all) {
+    __device__ void count_cells(Digit cell) {
         for (u32 i = thread; i < task.cells(); i += THREADS) shared.counts[i] = 0;
         __syncthreads();
 #pragma unroll
         for (u32 j = 0; j < ITEMS; j++) {
             if (j * THREADS + warp * WARP >= count) break;
             bool own = j * THREADS + thread < count;
-            u32 digit = cell.of(key[j]);
+            u32 digit = cell.of(key[j]), digit_of_first = __shfl_sync(ALL_LANES, digit, 0);
             // Keys in order have one digit for long.
-            if (__all_sync(ALL_LANES, own && digit == __shfl_sync(ALL_LANES, digit, 0))) {
+            if (__all_sync(ALL_LANES, own && digit == digit_of_first)) {
                 u32 before = 0;
                 if (lane == 0) before = atomicAdd(&shared.counts[digit], WARP);
-                rank[j] = __shfl_sync(ALL_LANES, before, 0) + lane;
+                rank.set(j, __shfl_sync(ALL_LANES, before, 0) + lane);
             } else if (own) {
-                rank[j] = atomicAdd(&shared.counts[digit], 1);
+                rank.set(j, atomicAdd(&shared.counts[digit], 1));
             }
         }
         __syncthreads();
@@ -268,8 +313,10 @@ struct Together {
         if (above >= task.key_bits) return;
         Key varying = 0;
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
             if (j * THREADS + thread < count) varying |= key[j] ^ first;
+        }
         varying = varying >> above << above;
         if (varying == 0) return;
         if constexpr (sizeof(Key) == 4) {
@@ -281,12 +328,11 @@ struct Together {
     }
 
     // Where each cell begins, and each of the block's keys goes.
-    __device__ void scan(const u32* all) {
-        u32 totals[EACH], counts[EACH], total = 0, count = 0;
+    __device__ void scan() {
+        u32 counts[EACH], total = 0, count = 0;
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
             u32 cell = thread * EACH + i;
-            totals[i] = cell < task.cells() ? all[cell] : 0;
             counts[i] = cell < task.cells() ? shared.counts[cell] : 0;
             total += totals[i];
             count += counts[i];
@@ -313,12 +359,8 @@ struct Together {
             if (cell < task.cells()) {
                 shared.begins[cell] = begin;
                 if (blockIdx.x == 0) task.begins[cell] = begin;
-                if constexpr (S::ORDERED) {
-                    shared.counts[cell] = slot;
-                    shared.bases[cell] = begin + room[i] - slot;
-                } else {
-                    shared.bases[cell] = begin + room[i];
-                }
+                shared.counts[cell] = slot;
+                shared.bases[cell] = begin + room[i] - slot;
             }
             begin += totals[i];
             slot += counts[i];
@@ -332,23 +374,28 @@ struct Together {
 
     template <class Code>
     __device__ void scatter(Digit cell, Key* to, Code code) {
-        if constexpr (S::ORDERED) {
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++)
-                if (j * THREADS + thread < count) shared.keys[shared.counts[cell.of(key[j])] + rank[j]] = key[j];
-            __syncthreads();
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
+            if (j * THREADS + thread < count) shared.keys[shared.counts[cell.of(key[j])] + rank[j]] = key[j];
+        }
+        __syncthreads();
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++) {
-                u32 slot = j * THREADS + thread;
-                if (slot < count) {
-                    Key own = shared.keys[slot];
-                    to[shared.bases[cell.of(own)] + slot] = code(own);
-                }
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
+            u32 slot = j * THREADS + thread;
+            if (slot < count) {
+                Key own = shared.keys[slot];
+                to[shared.bases[cell.of(own)] + slot] = code(own);
             }
-        } else {
+        }
+    }
+
+    __device__ void read_totals(const u32* all) {
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++)
-                if (j * THREADS + thread < count) to[shared.bases[cell.of(key[j])] + rank[j]] = code(key[j]);
+        for (u32 i = 0; i < EACH; i++) {
+            u32 cell = thread * EACH + i;
+            totals[i] = cell < task.cells() ? all[cell] : 0;
         }
     }
 
@@ -357,12 +404,10 @@ struct Together {
         for (u32 c = blockIdx.x + gridDim.x * group; c < task.cells(); c += gridDim.x * S::GROUPS) {
             u32 begin = shared.begins[c], count = shared.begins[c + 1] - begin;
             if (count == 0) continue;
-            if (count <= S::CAPACITY) {
-                GroupSort<S>(shared.groups[group])
-                    .sort(task.scratch + begin, task.result + begin, count, cell.shift, task.codec);
-            } else if (thread % S::GROUP == 0) {
-                task.large[atomicAdd(&task.choice->large, 1)] = c;
-            }
+            bool sorted = count <= S::CAPACITY &&
+                          GroupSort<S>(shared.groups[group])
+                              .sort(task.scratch + begin, task.result + begin, count, cell.shift, task.codec);
+            if (!sorted && thread % S::GROUP == 0) task.large[atomicAdd(&task.choice->large, 1)] = c;
         }
     }
 
@@ -370,17 +415,21 @@ struct Together {
         cooperative_groups::grid_group grid = cooperative_groups::this_grid();
         wait_for_earlier_kernels();
         MARK(0);
+        let_next_kernel_in();
+        if (S::LOAD_FIRST) load();
         if (blockIdx.x == 0) clear();
         auto cleared = grid.barrier_arrive();
-        load();
+        if (!S::LOAD_FIRST) load();
         first = task.codec.encode(task.source[0]);
         Digit cell = window(sample());
         MARK(1);
 #pragma unroll
-        for (u32 j = 0; j < ITEMS; j++)
+        for (u32 j = 0; j < ITEMS; j++) {
+            if (j * THREADS >= count) break;
             if (j * THREADS + thread < count) key[j] = task.codec.encode(key[j]);
+        }
         u32* all = task.bucket_cursors;
-        count_cells(cell, all);
+        count_cells(cell);
         MARK(2);
         grid.barrier_wait(static_cast<decltype(cleared)&&>(cleared));
         MARK(3);
@@ -390,16 +439,18 @@ struct Together {
         grid.sync();
         MARK(5);
         Key varying = task.choice->varying;
+        read_totals(all);
         if (varying != 0) {
             cell = window(varying);
             all = task.counts;
             __syncthreads();
-            count_cells(cell, all);
+            count_cells(cell);
             flush(all);
             grid.sync();
+            read_totals(all);
         }
         if (blockIdx.x == 0 && thread == 0) task.choice->low = cell.shift;
-        scan(all);
+        scan();
         MARK(6);
         if (cell.shift == 0) {
             scatter(cell, task.result, [&](Key code) { return task.codec.decode(code); });
@@ -411,6 +462,5 @@ struct Together {
         MARK(8);
         sort_cells(cell);
         MARK(9);
-        let_next_kernel_in();
     }
 };

@@ -55,7 +55,12 @@ struct Window {
         }
         low = top > cell_bits ? top - cell_bits : 0;
         u32 end = low + cell_bits;
-        above = end < 8 * sizeof(Key) ? Key(~Key(0)) << end : Key(0);
+        above = 0;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(Key) / sizeof(u32); i++) {
+            u32 word = end <= 32 * i ? ~0u : end >= 32 * i + 32 ? 0 : ~0u << end % 32;
+            above |= Key(word) << (32 * i);
+        }
         prefix = range.set & above;
     }
 };
