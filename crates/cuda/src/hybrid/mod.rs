@@ -363,9 +363,13 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// In one launch, if there is room for so many keys.
+    /// In one launch, if there is room for so many keys. PTX for older drivers has no such kernel, and a
+    /// tile of no keys says so.
     fn together(&self, n: usize, tuning: Tuning) -> Result<Option<Cells>> {
         let shape = self.shapes.get(row::TOGETHER)?;
+        if shape.tile == 0 {
+            return Ok(None);
+        }
         let kernel = self.module.kernel("together")?;
         let most = shape.together(&kernel, self.device.facts())? as usize;
         if n > tuning.together.min(most * shape.tile as usize) {
