@@ -402,6 +402,15 @@ impl Grid {
         Some(Grid::new(blocks as u32, threads))
     }
 
+    /// With so many blocks instead.
+    #[must_use]
+    pub(crate) fn of(self, blocks: u32) -> Self {
+        Grid {
+            blocks: blocks.into(),
+            ..self
+        }
+    }
+
     /// With dynamic shared memory for each block, in bytes.
     #[must_use]
     pub fn shared(self, bytes: u32) -> Self {

@@ -30,6 +30,7 @@ mod canary;
 mod check;
 pub mod classic;
 mod codec;
+mod count;
 mod device;
 mod driver;
 mod engine;

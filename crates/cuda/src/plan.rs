@@ -15,7 +15,7 @@
 //!
 //! | what is sorted | how |
 //! |---|---|
-//! | whole keys alone, of 8 or 16 bits | counted, and written from the counts |
+//! | whole keys alone, of 8 or 16 bits | [`Count`]: counted, and written from the counts |
 //! | whole keys alone, of 32, 64 or 128 bits | [`Hybrid`]: partitioned, then sorted in shared memory |
 //! | keys by some of their bits; keys with values of 4, 8 or 16 bytes; an index | [`Sweep`]: values travel with their keys |
 //! | keys with values of any other size, and keys that tie though they differ | an index in the workspace, which keys and values then follow |
@@ -28,6 +28,7 @@ use sweepsort_core::{Digit, Shape, Spec, Stage};
 
 use crate::algorithm::{Algorithm, Refusal};
 use crate::args;
+use crate::count::Count;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hybrid::Hybrid;
@@ -58,8 +59,10 @@ pub struct Plan {
 
 #[derive(Clone, Debug)]
 enum Work {
-    /// There are keys alone.
-    Alone(Hybrid),
+    /// Keys alone are counted.
+    Count(Count),
+    /// Keys alone are partitioned.
+    Hybrid(Hybrid),
     /// Values travel with the keys.
     Travel(Sweep),
     /// Keys and values follow an index.
@@ -154,7 +157,8 @@ impl Plan {
         let payload =
             payload.filter(|payload| matches!(payload, Payload::Index(_)) || !spec.codec.ties);
         let work = match (algorithm, payload) {
-            (Algorithm::Hybrid, _) => Work::Alone(Hybrid::new(device, n, shape.width, spec)?),
+            (Algorithm::Count, _) => Work::Count(Count::new(device, n, shape.width, spec)?),
+            (Algorithm::Hybrid, _) => Work::Hybrid(Hybrid::new(device, n, shape.width, spec)?),
             (_, Some(payload)) => Work::Travel(Sweep::new(device, n, shape.width, payload, spec)?),
             (_, None) => Work::Follow(Box::new(Follow::new(device, shape, spec)?)),
         };
@@ -183,11 +187,13 @@ impl Plan {
     }
 
     /// Bytes of workspace that a sort needs: for keys alone as much as the keys and a twelfth (32 bits)
-    /// to a fifth (128 bits) more, for 8-bit and 16-bit keys next to none, for pairs and an index up to
-    /// twice the records and as much more. It must start at a multiple of 256.
+    /// to a fifth (128 bits) more, for 8-bit keys up to 140 kB and for 16-bit keys up to 20 MB whatever
+    /// their number, for pairs and an index up to twice the records and as much more. It must start at a
+    /// multiple of 256.
     pub fn workspace_bytes(&self) -> usize {
         match &self.work {
-            Work::Alone(hybrid) => hybrid.workspace_bytes(),
+            Work::Count(count) => count.workspace_bytes(),
+            Work::Hybrid(hybrid) => hybrid.workspace_bytes(),
             Work::Travel(sweep) => sweep.workspace_bytes(),
             Work::Follow(follow) => follow.bytes,
         }
@@ -201,7 +207,8 @@ impl Plan {
     /// The digits that keys are moved by, in the order of the passes, where all bits vary.
     pub(crate) fn digits(&self) -> Vec<Digit> {
         match &self.work {
-            Work::Alone(hybrid) => hybrid.digits(),
+            Work::Count(count) => count.digits(),
+            Work::Hybrid(hybrid) => hybrid.digits(),
             Work::Travel(_) | Work::Follow(_) => Digit::cover(self.bits.clone(), RADIX_BITS),
         }
     }
@@ -341,7 +348,8 @@ impl Plan {
     /// [`Error::Range`], [`Error::Driver`].
     pub fn ran(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<Ran> {
         match &self.work {
-            Work::Alone(hybrid) => hybrid.ran(stream, workspace),
+            Work::Count(count) => Ok(count.ran()),
+            Work::Hybrid(hybrid) => hybrid.ran(stream, workspace),
             Work::Travel(sweep) => sweep.ran(stream, workspace),
             Work::Follow(follow) => follow.sweep.ran(stream, &follow.rest(workspace)?),
         }
@@ -388,7 +396,11 @@ impl Plan {
         self.fits(&places, &workspace)?;
         match &self.work {
             // SAFETY: the caller's promise.
-            Work::Alone(hybrid) => unsafe {
+            Work::Count(count) => unsafe {
+                count.enqueue(stream, places.keys, places.keys_to, &workspace, clock)
+            },
+            // SAFETY: the caller's promise.
+            Work::Hybrid(hybrid) => unsafe {
                 hybrid.enqueue(stream, places.keys, places.keys_to, &workspace, clock)
             },
             // SAFETY: the caller's promise.

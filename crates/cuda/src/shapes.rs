@@ -49,17 +49,26 @@ impl Shapes {
         Ok(Shapes { name, words })
     }
 
-    /// A row of it.
+    /// A row whose columns are threads, tile, blocks a multiprocessor, dynamic shared memory.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] where it has fewer.
+    /// [`Error::NoKernel`] where the table has fewer.
     pub fn get(&self, row: usize) -> Result<KernelShape> {
+        let [threads, tile, _, shared_bytes] = self.row(row)?;
+        Ok(KernelShape {
+            threads,
+            tile,
+            shared_bytes,
+        })
+    }
+
+    /// The words of a row.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn row(&self, row: usize) -> Result<[u32; 4]> {
         match self.words.get(4 * row..4 * row + 4) {
-            Some(&[threads, tile, _, shared_bytes]) => Ok(KernelShape {
-                threads,
-                tile,
-                shared_bytes,
-            }),
+            Some(&[a, b, c, d]) => Ok([a, b, c, d]),
             _ => Err(Error::NoKernel {
                 image: self.name.to_owned(),
                 kernel: format!("shape {row}"),

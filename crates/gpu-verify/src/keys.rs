@@ -49,6 +49,7 @@ impl<W: Word> Keys<W> {
         let mut keys = stream.upload(&self.before)?;
         if in_place {
             plan.sort::<W>(stream, (&mut keys).into(), (&mut workspace).into())?;
+            rig.sorted_by(&self.spec.algorithm, &plan, &mut workspace)?;
             return same("the keys", &stream.download(&keys)?, &self.sorted);
         }
         let mut to = stream.alloc::<W>(n)?;
@@ -58,6 +59,7 @@ impl<W: Word> Keys<W> {
             (&mut to).into(),
             (&mut workspace).into(),
         )?;
+        rig.sorted_by(&self.spec.algorithm, &plan, &mut workspace)?;
         same("the source", &stream.download(&keys)?, &self.before)?;
         same("the keys", &stream.download(&to)?, &self.sorted)
     }

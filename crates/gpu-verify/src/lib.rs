@@ -22,7 +22,12 @@
 //! | `suite/…` | the testkit's table, with guards around every buffer |
 //! | `memory/oom` | memory that is short, at a plan and in the engine, and then is not |
 //! | `blocks/…` | digits and blocks of every kind that an algorithm takes |
-//! | `large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
+//! | `hybrid/32` to `128`, `count/…` | keys alone in every pattern, type and order, around every threshold |
+//! | `hybrid/forced` | algorithms asked for by name: what each sorts, and what it refuses |
+//! | `hybrid/canaries` | keys alone at every address, workspaces that hold anything |
+//! | `hybrid/graph` | one graph for each width and size, replayed with every pattern |
+//! | `hybrid/streams` | keys alone of all widths sorted at once, two streams sharing a plan |
+//! | `large/…`, `hybrid/large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
 
 mod bisection;
 mod checks;
@@ -94,7 +99,7 @@ pub fn cuda_cases() -> Vec<Case> {
         cases.push(Case::new(format!("suite/{name}"), move || {
             let scope = Scope {
                 largest_power: 20,
-                one_in: 6,
+                one_in: 8,
                 tiles: &[1024, 4096, 8192],
             };
             run_suite(algorithm, None, None, scope)
@@ -173,7 +178,7 @@ fn blocks(algorithm: Algorithm) -> Result<usize, String> {
                 Some(radix_bits),
                 Some(block),
                 Scope {
-                    one_in: 400,
+                    one_in: 500,
                     largest_power: 14,
                     ..Scope::SMALL
                 },

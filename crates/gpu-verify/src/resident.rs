@@ -5,7 +5,7 @@ use anyhow::{Result, bail, ensure};
 use sweepsort_core::{Shape, Word};
 use sweepsort_cuda::{Buffer, Checks, Plan};
 
-use crate::rig::{Rig, ascending};
+use crate::rig::{POISON, Rig, ascending};
 
 /// A device, and the checks there.
 pub struct Resident {
@@ -45,6 +45,7 @@ impl Resident {
         let before = self.checks.fingerprint::<K>(&*keys)?;
         let (plan, mut workspace) = self.plan::<K>(Shape::keys(keys.len(), K::WIDTH), algorithm)?;
         plan.sort::<K>(&self.rig.stream, keys.into(), (&mut workspace).into())?;
+        self.rig.sorted_by(algorithm, &plan, &mut workspace)?;
         self.sorted(keys, before)
     }
 
@@ -57,12 +58,14 @@ impl Resident {
     ) -> Result<()> {
         let before = self.checks.fingerprint::<K>(keys)?;
         let (plan, mut workspace) = self.plan::<K>(Shape::keys(keys.len(), K::WIDTH), algorithm)?;
+        self.rig.stream.fill(&mut *to, POISON)?;
         plan.sort_to::<K>(
             &self.rig.stream,
             keys.into(),
             to.into(),
             (&mut workspace).into(),
         )?;
+        self.rig.sorted_by(algorithm, &plan, &mut workspace)?;
         self.sorted(to, before)?;
         let after = self.checks.fingerprint::<K>(keys)?;
         ensure!(after == before, "the source has changed");

@@ -44,6 +44,21 @@ impl Rig {
         Ok(self.stream.alloc(plan.workspace_bytes())?)
     }
 
+    /// Whether the algorithm that was asked for has sorted, and no other; `auto` leaves the choice.
+    pub fn sorted_by(
+        &self,
+        algorithm: &str,
+        plan: &Plan,
+        workspace: &mut Buffer<u8>,
+    ) -> Result<()> {
+        let ran = plan.ran(&self.stream, &workspace.into())?.algorithm;
+        ensure!(
+            algorithm == "auto" || algorithm == ran,
+            "{ran} has sorted, not {algorithm}"
+        );
+        Ok(())
+    }
+
     /// Whether nothing was written outside of a buffer.
     pub fn intact(&self) -> Result<()> {
         self.device.check_canaries()?;
@@ -79,6 +94,9 @@ pub fn random<W: Word>(n: usize, seed: u64, mask: W) -> Vec<W> {
         .map(|i| checks::random(i, seed, mask))
         .collect()
 }
+
+/// What a target holds before a sort: no output of another.
+pub const POISON: u8 = 0xD5;
 
 /// The first place at which an array is not what it must be.
 pub fn same<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) -> Result<()> {
@@ -127,4 +145,37 @@ pub fn ahead<I: Sync, P: Send>(
             .into_iter()
             .try_for_each(|(input, prepared)| take(input, prepared))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_input_is_taken_until_one_fails() {
+        let inputs: Vec<usize> = (0..100).collect();
+        let mut taken = Vec::new();
+        let done = ahead(
+            &inputs,
+            |i| i * i,
+            |i, square| {
+                assert_eq!(square, i * i);
+                taken.push(*i);
+                Ok(())
+            },
+        );
+        done.unwrap();
+        taken.sort_unstable();
+        assert_eq!(taken, inputs);
+
+        let mut taken = 0;
+        let fails = |i: &usize, ()| {
+            taken += 1;
+            ensure!(*i != 50, "the fiftieth");
+            Ok(())
+        };
+        let failed = ahead(&inputs, |_| (), fails).unwrap_err();
+        assert_eq!(failed.to_string(), "the fiftieth");
+        assert!(taken <= 100);
+    }
 }

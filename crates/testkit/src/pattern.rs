@@ -127,7 +127,7 @@ impl Pattern {
     ];
 
     /// How many keys of a bin may be compared with each other.
-    pub const BINS: [usize; 5] = [16, 32, 64, 128, 256];
+    pub const BINS: [usize; 6] = [2, 16, 32, 64, 128, 256];
 
     /// `n` keys of up to 128 bits in this pattern.
     pub fn keys<K: Ordered>(self, n: usize, seed: u64, wanted: &Wanted) -> Vec<K> {

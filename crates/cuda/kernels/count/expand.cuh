@@ -1,27 +1,23 @@
-// The result, written from the counts.
+// The result, written from where its cells end.
 //
-//     share     the stretch of the result that the block writes
-//     for each group that has keys in it:
-//         lay_out   its cells that have keys: where each ends, and its word
-//         write     for each vector of the result: the cell of its first key, then the next ones
-//     clean     the last block leaves counts, groups and done as zeros
+//     for each share of the block, and each group that has keys in it:
+//         fetch   where its cells end
+//         write   for each vector of the result: the cell of its first key, then the next ones
 //
-// Grid: up to BLOCKS a multiprocessor.
+// Grid: up to BLOCKS a multiprocessor, no more than shares. Neighbouring shares are written at a time.
 #pragma once
 
 #include "task.cuh"
 #include "vectors.cuh"
 
-template <class Key>
+template <class Key, u32 THREADS_ = 256>
 struct Expand {
-    static constexpr u32 THREADS = 256, BLOCKS = 8, WARPS = THREADS / WARP;
-    static constexpr u32 CELLS = Task<Key>::CELLS, GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
+    static constexpr u32 THREADS = THREADS_, BLOCKS = MOST_THREADS * 3 / 4 / THREADS, WARPS = THREADS / WARP;
+    static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
     static constexpr u32 KEYS = Vectors<Key>::KEYS;
-    static_assert(THREADS == GROUP, "a thread has a cell");
-    // What laying out a group costs, in keys.
-    static constexpr u32 LAY_OUT = 4096;
-    // Vectors that a thread writes at a time.
-    static constexpr u32 STORES = 4;
+    static_assert(THREADS >= GROUP, "a thread has a cell");
+    // What fetching a group costs, in keys.
+    static constexpr u32 FETCH = 4096;
 
     union Vector {
         uint4 words;
@@ -31,12 +27,10 @@ struct Expand {
     struct Shared {
         // Where each group begins in the result.
         u64 begins[GROUPS];
-        u64 warps[WARPS];
-        // Of the cells that have keys: where they end in the piece, and their words. Behind them none
-        // ends.
+        u64 warps[GROUP / WARP];
+        // Of the cells that have keys: where they end in the piece, and their words.
         u32 ends[GROUP];
         Key words[GROUP];
-        u32 last;
     };
 
     const Task<Key>& task;
@@ -45,7 +39,7 @@ struct Expand {
 
     __device__ Expand(const Task<Key>& task, Shared& shared) : task(task), shared(shared) {}
 
-    // The sum of what the threads before gave.
+    // The sum of what the threads before gave, of the first GROUP.
     __device__ u64 exclusive(u64 own) {
         u64 sum = own;
 #pragma unroll
@@ -53,11 +47,11 @@ struct Expand {
             u64 left = __shfl_up_sync(ALL_LANES, sum, step);
             if (lane >= step) sum += left;
         }
-        if (lane == WARP - 1) shared.warps[warp] = sum;
+        if (lane == WARP - 1 && thread < GROUP) shared.warps[warp] = sum;
         __syncthreads();
         u64 before = sum - own;
 #pragma unroll
-        for (u32 w = 0; w < WARPS; w++)
+        for (u32 w = 0; w < GROUP / WARP; w++)
             if (w < warp) before += shared.warps[w];
         return before;
     }
@@ -73,26 +67,22 @@ struct Expand {
 
     __device__ u64 end_of(u32 group) const { return group + 1 < GROUPS ? shared.begins[group + 1] : task.n; }
 
-    // Where the share of block b begins. Shares are equal in keys and groups together.
-    __device__ u64 share(u32 b) const {
-        u64 x = (task.n + u64(GROUPS) * LAY_OUT) * b / gridDim.x;
-        u32 group = group_at(x, LAY_OUT);
+    // Where a share begins. They are equal in keys and groups together.
+    __device__ u64 begin_of(u32 number) const {
+        if (number == task.shares) return task.n;
+        u64 x = (task.n + u64(GROUPS) * FETCH) * number / task.shares;
+        u32 group = group_at(x, FETCH);
         u64 begin = shared.begins[group], keys = end_of(group) - begin;
-        double part = double(x - begin - u64(group) * LAY_OUT) / double(keys + LAY_OUT);
+        double part = double(x - begin - u64(group) * FETCH) / double(keys + FETCH);
         return begin + min(u64(part * double(keys)), keys);
     }
 
-    // The cells of a group in the piece of the result between two places.
-    __device__ void lay_out(u32 group, u64 from, u64 to) {
-        u32 code = group * GROUP + thread;
-        u64 keys = task.counts[code];
-        shared.ends[thread] = ~0u;
-        u64 before = exclusive(keys << 16 | (keys != 0));
-        if (keys) {
-            u32 cell = before & 0xffff;
-            u64 end = shared.begins[group] + (before >> 16) + keys;
-            shared.ends[cell] = u32(max(min(end, to), from) - from);
-            shared.words[cell] = task.codec.decode(Key(code));
+    // The cells of a group, for the piece of the result between two places.
+    __device__ void fetch(u32 group, u64 from, u64 to) {
+        if (thread < GROUP) {
+            u64 begin = shared.begins[group], end = task.ends[group * GROUP + thread];
+            shared.ends[thread] = end == ~0ull ? ~0u : u32(max(min(begin + end, to), from) - from);
+            shared.words[thread] = task.words[group * GROUP + thread];
         }
         __syncthreads();
     }
@@ -106,10 +96,29 @@ struct Expand {
         return cell;
     }
 
-    __device__ Vector vector_at(u32 place) const {
+    // The same where it is known to be between two cells.
+    __device__ u32 cell_at(u32 place, u32 cell, u32 last) const {
+        while (cell < last) {
+            u32 middle = (cell + last) / 2;
+            if (shared.ends[middle] <= place)
+                cell = middle + 1;
+            else
+                last = middle;
+        }
+        return cell;
+    }
+
+    __device__ static uint4 splat(Key word) {
+        u32 words = word * (~0u / Key(~0u));
+        return uint4{words, words, words, words};
+    }
+
+    // The vector that begins at a place of a cell.
+    __device__ uint4 vector_at(u32 place, u32 cell) const {
         Vector vector;
-        u32 cell = cell_at(place), end = shared.ends[cell];
+        u32 end = shared.ends[cell];
         Key word = shared.words[cell];
+        if (end - place >= KEYS) return splat(word);
 #pragma unroll
         for (u32 k = 0; k < KEYS; k++) {
             if (place + k == end) {
@@ -119,71 +128,53 @@ struct Expand {
             }
             vector.key[k] = word;
         }
-        return vector;
+        return vector.words;
     }
 
     __device__ void write(Key* to, u32 n) {
         Vectors<Key> vectors(to, n);
-        u32 head = u32(vectors.head), count = u32(vectors.count), last = u32(vectors.tail()) + thread;
+        u32 head = u32(vectors.head), count = u32(vectors.count), tail = u32(vectors.tail()) + thread;
         if (thread < head) to[thread] = shared.words[cell_at(thread)];
-        if (last < n) to[last] = shared.words[cell_at(last)];
+        if (tail < n) to[tail] = shared.words[cell_at(tail)];
         uint4* vectors_to = reinterpret_cast<uint4*>(to + head);
-        // A warp has `CHUNK` vectors at a time. Mostly they lie in one cell.
-        constexpr u32 CHUNK = WARP * STORES;
-        for (u32 begin = warp * CHUNK; begin < count; begin += WARPS * CHUNK) {
-            u32 end = min(begin + CHUNK, count), cell = cell_at(head + begin * KEYS);
-            if (shared.ends[cell] >= head + end * KEYS) {
-                u32 word = shared.words[cell] * (~0u / Key(~0u));
-#pragma unroll
-                for (u32 j = 0; j < STORES; j++) {
-                    u32 i = begin + j * WARP + lane;
-                    if (i < end) vectors_to[i] = uint4{word, word, word, word};
-                }
-            } else {
-#pragma unroll 1
-                for (u32 i = begin + lane; i < end; i += WARP)
-                    vectors_to[i] = vector_at(head + i * KEYS).words;
+        // A warp has a vector a lane at a time. Mostly they lie in one cell, and in that of those before.
+        u32 first = 0, end = 0;
+        uint4 same;
+        for (u32 begin = warp * WARP; begin < count; begin += THREADS) {
+            u32 i = begin + lane, place = head + begin * KEYS;
+            u32 behind = head + min(begin + WARP, count) * KEYS;
+            if (behind > end) {
+                first = cell_at(place);
+                end = shared.ends[first];
+                same = splat(shared.words[first]);
+            }
+            if (behind <= end) {
+                if (i < count) vectors_to[i] = same;
+            } else if (i < count) {
+                u32 own = head + i * KEYS;
+                vectors_to[i] = vector_at(own, cell_at(own, first, cell_at(behind - 1)));
             }
         }
     }
 
-    // Says that the block has read all it needs.
-    __device__ void arrive() {
-        if (thread == 0) {
-            __threadfence();
-            shared.last = atomicAdd(task.done, 1) == gridDim.x - 1;
+    __device__ void write_share(u64 from, u64 to) {
+        if (from == to) return;
+        u32 last = group_at(to - 1, 0);
+        for (u32 group = group_at(from, 0); group <= last; group++) {
+            u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
+            if (begin == end) continue;
+            fetch(group, begin, end);
+            write(task.result + begin, u32(end - begin));
+            __syncthreads();
         }
-    }
-
-    __device__ void clean() {
-        __syncthreads();
-        if (!shared.last) return;
-        uint4* counts = reinterpret_cast<uint4*>(task.counts);
-        for (u32 i = thread; i < CELLS / 2; i += THREADS) counts[i] = uint4{0, 0, 0, 0};
-        if (GROUPS > 1) task.groups[thread] = 0;
-        if (thread == 0) *task.done = 0;
     }
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        u64 before = exclusive(GROUPS > 1 ? task.groups[thread] : 0);
+        u64 before = exclusive(thread < GROUPS ? task.groups[thread] : 0);
         if (thread < GROUPS) shared.begins[thread] = before;
         __syncthreads();
-        u64 from = share(blockIdx.x), to = blockIdx.x + 1 < gridDim.x ? share(blockIdx.x + 1) : task.n;
-        if (from == to) {
-            arrive();
-        } else {
-            u32 last = group_at(to - 1, 0);
-            for (u32 group = group_at(from, 0); group <= last; group++) {
-                u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
-                if (begin == end) continue;
-                lay_out(group, begin, end);
-                if (group == last) arrive();
-                write(task.result + begin, u32(end - begin));
-                __syncthreads();
-            }
-        }
-        let_next_kernel_in();
-        clean();
+        for (u32 share = blockIdx.x; share < task.shares; share += gridDim.x)
+            write_share(begin_of(share), begin_of(share + 1));
     }
 };

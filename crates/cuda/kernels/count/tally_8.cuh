@@ -1,7 +1,7 @@
-// How many 8-bit keys there are of each code.
+// How many 8-bit keys a block has of each code.
 //
 //     for each key: counters[its word][lane] += 1
-//     sum the lanes' counters; add them to counts, in the order of the codes
+//     sum the lanes' counters, in the order of the codes
 //
 // Each lane has counters in a bank of its own, so no two lanes of a warp ever meet in one.
 #pragma once
@@ -11,14 +11,10 @@
 
 struct Tally8 {
     using Key = u8;
-#if __CUDA_ARCH__ == 750
-    static constexpr u32 THREADS = 512, BLOCKS = 2;
-#else
-    static constexpr u32 THREADS = 512, BLOCKS = 3;
-#endif
+    static constexpr u32 THREADS = MOST_THREADS / 2, BLOCKS = 2, PARTS = 1;
     static constexpr u32 CELLS = Task<Key>::CELLS;
     // Vectors that a thread reads at a time.
-    static constexpr u32 LOADS = 4;
+    static constexpr u32 LOADS = 2;
 
     struct Shared {
         u32 counters[CELLS * WARP];
@@ -78,10 +74,12 @@ struct Tally8 {
         clear();
         wait_for_earlier_kernels();
         count_all();
-        let_next_kernel_in();
-        if (threadIdx.x < CELLS) {
-            u32 keys = sum(threadIdx.x);
-            if (keys) atomicAdd(&task.counts[threadIdx.x], u64(keys));
-        }
+        if (threadIdx.x < CELLS)
+            static_cast<u32*>(task.tallies)[blockIdx.x * CELLS + threadIdx.x] = sum(threadIdx.x);
+    }
+
+    // Keys of a code, as a reader counted them.
+    __device__ static u32 keys(const Task<Key>& task, u32 reader, u32 code) {
+        return static_cast<const u32*>(task.tallies)[reader * CELLS + code];
     }
 };

@@ -1,16 +1,19 @@
 // How many keys each cell has, in one read.
 //
-//     for each vector of 16 bytes: counters[cell] += 1 for each of its keys; if all keys of a warp's
-//         vectors are of one cell, once for all of them
+//     for each round of vectors: counters[cell] += 1 for each of their keys
 //     counts += counters
 //     few cells: the last block to be done lays them out (lay_out.cuh)
 //
-// A counter is half a word: 2^16 of them are 128 KB. Whose add takes a counter to HALF_FULL takes that
-// much away again and adds it to the cell's count. At a barrier no counter is so full, and until the
-// next one HALF_FULL keys at most are added, so none ever overflows into its neighbour.
+// A counter is half a word: 2^16 of them are 128 KB. One that has reached FULL gives up so many keys to
+// counts: whoever sees it so when adding empties it after its vector. So it never grows by more than all
+// threads' vectors, which is less than FULL again.
 //
-// The window holds all keys if the probe has read all of them. If it has read a sample, a key may lie
-// outside; then the passes of onesweep, which are enqueued behind, sort.
+// Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's keys,
+// it and one other cell are counted in registers.
+//
+// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may lie
+// outside: tails are long. Then the ranges are widened by what was found, and a second turn, which is
+// always enqueued then, counts anew; otherwise it does nothing.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
@@ -22,10 +25,11 @@
 template <class Key, u32 LANES = 4>
 struct Count {
     static constexpr u32 THREADS = 1024;
-    // In both halves of a word.
-    static constexpr u32 HALF_FULL = 0x8000, EITHER_HALF_FULL = 0x80008000;
+    static constexpr u32 FULL = 0x8000, EITHER_FULL = FULL << 16 | FULL;
     static constexpr u32 KEYS = Reader<Key, LANES>::KEYS;
-    static constexpr u32 ROUNDS_A_BARRIER = HALF_FULL / (THREADS * LANES * KEYS);
+    static_assert(THREADS * KEYS < FULL, "a counter could run over");
+    // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
+    static constexpr u32 MANY = 6;
     using Vector = typename Reader<Key, LANES>::Vector;
 
     struct Shared {
@@ -41,15 +45,19 @@ struct Count {
     // Word i has the counter of cell i in its lower half, that of cell i + words in its upper half.
     u32* counters;
     u32 words;
+    // A cell that many of the warp's keys had.
+    u32 often = 0;
 
     __device__ Count(const Task<Key>& task, Shared& shared, u32* counters)
         : task(task), shared(shared), counters(counters), words(task.cells() / 2) {}
 
-    __device__ void run() {
+    // turn: 0, or 1.
+    __device__ void run(u32 turn) {
         for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
         shared.range.zero();
         wait_for_earlier_kernels();
-        if (threadIdx.x == 0) shared.go_on = task.choice->path == HYBRID;
+        if (threadIdx.x == 0)
+            shared.go_on = task.choice->path == HYBRID && (turn == 0 || task.choice->missed);
         __syncthreads();
         if (!shared.go_on) return;
         bool has_range = threadIdx.x < task.probe_blocks;
@@ -62,12 +70,29 @@ struct Count {
         }
 
         Key outside = task.codec.identity ? count<true>(window) : count<false>(window);
-        if (outside & window.above) task.choice->path = ONESWEEP;
+        if (outside & window.above) widen(outside & window.above);
         __syncthreads();
         let_next_kernel_in();
         add_to_counts();
-        if (task.cells() <= LayOut<Key>::ALONE && last_block(task.choice->done, shared.lay_out.last))
+        if (!last_block(task.choice->done, shared.lay_out.last)) return;
+        if (turn == 0 && __ldcg(&task.choice->missed)) {
+            for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
+        } else if (task.cells() <= LayOut<Key>::TILE) {
             LayOut<Key>(task, shared.lay_out).run_alone();
+        }
+    }
+
+    // Bits that vary after all. Blocks that see them too early count in vain, as all do.
+    __device__ void widen(Key bits) {
+        u32* range = reinterpret_cast<u32*>(&task.ranges[0]);
+        constexpr u32 KEY_WORDS = sizeof(Key) / sizeof(u32);
+#pragma unroll
+        for (u32 i = 0; i < KEY_WORDS; i++) {
+            u32 word = u32(bits >> (32 * i));
+            if (word) atomicOr(&range[i], word);
+            if (word) atomicOr(&range[KEY_WORDS + i], word);
+        }
+        task.choice->missed = 1;
     }
 
     // Which bits of any code are not as in the prefix.
@@ -83,61 +108,87 @@ struct Count {
 
         Reader<Key, LANES> reader(task.source, task.n);
         Key word;
-        if (reader.single(word)) add(cell_of(word), 1);
+        if (reader.single(word))
+            if (u32 cell = cell_of(word); add(cell, 1) & EITHER_FULL) empty(cell);
         Vector now[LANES], next[LANES];
         if (reader.rounds > 0) reader.load(now, 0);
         for (u32 round = 0; round < reader.rounds; round++) {
             reader.load(next, round + 1);
+            bool crowded = is_crowded(cell_of(now[0].key[0]));
 #pragma unroll
             for (u32 lane = 0; lane < LANES; lane++) {
                 u32 cells[KEYS];
 #pragma unroll
                 for (u32 k = 0; k < KEYS; k++) cells[k] = cell_of(now[lane].key[k]);
-                add_vector(cells, reader.has(round, lane));
+                if (crowded)
+                    add_crowded(cells, reader.has(round, lane));
+                else if (reader.has(round, lane))
+                    add(cells);
             }
-            if (round % ROUNDS_A_BARRIER == ROUNDS_A_BARRIER - 1) __syncthreads();
 #pragma unroll
             for (u32 lane = 0; lane < LANES; lane++) now[lane] = next[lane];
         }
         return outside;
     }
 
+    // Whether many of the lanes have one cell: the one of last time, or another, which it is from now on.
+    __device__ bool is_crowded(u32 cell) {
+        if (__popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY) return true;
+        often = __shfl_sync(ALL_LANES, cell, 0);
+        return __popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY;
+    }
+
+    // A vector's.
+    __device__ void add(const u32 (&cells)[KEYS]) {
+        u32 seen = 0;
+#pragma unroll
+        for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
+        if (seen & EITHER_FULL)
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
+    }
+
     // All lanes come here, also those that have none.
-    __device__ void add_vector(const u32 (&cells)[KEYS], bool has) {
-        u32 first = __shfl_sync(ALL_LANES, cells[0], 0);
-        if (__all_sync(ALL_LANES, has && cells[0] == first)) {
-            bool same = true;
+    __device__ void add_crowded(const u32 (&cells)[KEYS], bool has) {
+        is_crowded(cells[0]);
+        bool same = has;
 #pragma unroll
-            for (u32 k = 1; k < KEYS; k++) same = same && cells[k] == first;
-            if (__all_sync(ALL_LANES, same)) {
-                if (threadIdx.x % WARP == 0) add(first, WARP * KEYS);
-                return;
+        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == often;
+        if (__all_sync(ALL_LANES, same)) {
+            if (threadIdx.x % WARP == 0 && add(often, WARP * KEYS) & EITHER_FULL) empty(often);
+            return;
+        }
+        u32 others = __ballot_sync(ALL_LANES, cells[0] != often);
+        u32 other = __shfl_sync(ALL_LANES, cells[0], others ? __ffs(others) - 1 : 0);
+        // How many there are of the two, in a half each.
+        u32 both = 0, seen = 0;
+        if (has)
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) {
+                u32 apart = cells[k] == often ? 1 : cells[k] == other ? 1 << 16 : 0;
+                both += apart;
+                if (!apart) seen |= add(cells[k], 1);
             }
-        }
-        if (!has) return;
-        u32 before[KEYS], filled = 0;
+        if (seen & EITHER_FULL)
 #pragma unroll
-        for (u32 k = 0; k < KEYS; k++) {
-            before[k] = atomicAdd(&counters[cells[k] & (words - 1)], in_half(cells[k], 1));
-            filled |= before[k] ^ (before[k] + in_half(cells[k], 1));
-        }
-        if (filled & EITHER_HALF_FULL)
-#pragma unroll
-            for (u32 k = 0; k < KEYS; k++) take_from_full(cells[k], before[k], in_half(cells[k], 1));
+            for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
+        both = sum_of_warp(both);
+        u32 lane = threadIdx.x % WARP, cell = lane == 0 ? often : other;
+        u32 keys = lane == 0 ? both & 0xffff : both >> 16;
+        if (lane < 2 && keys > 0)
+            if (add(cell, keys) & EITHER_FULL) empty(cell);
     }
 
-    // As a cell's counter has it.
-    __device__ u32 in_half(u32 cell, u32 keys) const { return cell & words ? keys << 16 : keys; }
-
-    __device__ void add(u32 cell, u32 keys) {
-        u32 added = in_half(cell, keys);
-        take_from_full(cell, atomicAdd(&counters[cell & (words - 1)], added), added);
+    // What was there before has bits of EITHER_FULL where there is something to be emptied.
+    __device__ u32 add(u32 cell, u32 keys) {
+        return atomicAdd(&counters[cell & (words - 1)], cell & words ? keys << 16 : keys);
     }
 
-    __device__ void take_from_full(u32 cell, u32 before, u32 added) {
-        if (((before ^ (before + added)) & EITHER_HALF_FULL) == 0) return;
-        atomicSub(&counters[cell & (words - 1)], in_half(cell, HALF_FULL));
-        atomicAdd(&task.counts[cell], HALF_FULL);
+    // The counter, and the one beside it.
+    __device__ void empty(u32 cell) {
+        u32 at = cell & (words - 1), full = atomicAnd(&counters[at], ~EITHER_FULL) & EITHER_FULL;
+        if (full & FULL) atomicAdd(&task.counts[at], FULL);
+        if (full >> 16) atomicAdd(&task.counts[at + words], FULL);
     }
 
     // Each block from another word on.

@@ -62,6 +62,13 @@ struct Line {
     static_assert(N % 2 == 0, "rounds exchange pairs");
     T at[N];
 
+    // From the n-th on.
+    __device__ void fill(u32 n, T value) {
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (i >= n) at[i] = value;
+    }
+
     __device__ void even_round() {
 #pragma unroll
         for (u32 i = 0; i < N; i += 2) exchange(at[i], at[i + 1]);
@@ -97,13 +104,10 @@ struct Line {
     }
 };
 
-// Values that are read or written as one wide one.
-template <class T, class Wide>
-union Pack {
-    static constexpr u32 N = sizeof(Wide) / sizeof(T);
-    Wide wide;
-    T at[N];
-    __device__ Pack() {}
+// Two neighbours, read and written at once where they are no more than 16 bytes.
+template <class T>
+struct alignas(sizeof(T) <= 8 ? 2 * sizeof(T) : sizeof(T)) Two {
+    T first, second;
 };
 
 template <bool FIRST, class A, class B>
@@ -129,13 +133,10 @@ struct LocalShape {
     static constexpr u32 LOADS = (CAPACITY + THREADS - 1) / THREADS;
     // A warp's share of the slots; its line is longer, since a bin may go beyond.
     static constexpr u32 SHARE = (CAPACITY + WARPS - 1) / WARPS;
-    // A lane reads so many bytes at a time that the lanes' reads are in different banks.
-    using Wide = typename Choose<ITEMS * sizeof(Key) % 32 == 16 || sizeof(Key) == 16, uint4, uint2>::Type;
-    // It writes two slots at a time.
-    static constexpr u32 ALIGN = sizeof(Wide) <= 2 * sizeof(Key) ? 2 : sizeof(Wide) / sizeof(Key);
     // The last warp reads a whole line.
     static constexpr u32 SLOTS_READ = (WARPS - 1) * SHARE + LINE;
-    static_assert(ITEMS % ALIGN == 0, "lines begin where a wide read can");
+    // Two keys at a time: then all lanes' are in different banks.
+    static_assert(ITEMS % 4 == 2, "no conflicts");
     static_assert(SHARE + 12 <= LINE, "the bins of evenly spread keys fit");
 };
 
@@ -176,14 +177,16 @@ __device__ u64 phases[16];
 template <class S>
 struct Local {
 #ifdef PHASES
-    u64 clock_before = clock64();
+    u64 clock_before = 0;
 #endif
     using Ranks = PackedRanks<S::LOADS>;
     using Key = typename S::Key;
     static constexpr u32 THREADS = S::THREADS, ITEMS = S::ITEMS, WARPS = S::WARPS;
-    static constexpr u32 LOADS = S::LOADS, ALIGN = S::ALIGN;
+    static constexpr u32 LOADS = S::LOADS;
     // Bins that are read at once.
     static constexpr u32 GROUP = 4;
+    // Groups of a thread.
+    static constexpr u32 STRETCHES = (S::BINS / GROUP + THREADS - 1) / THREADS;
     // Keys of a thread that are on their way at once.
     static constexpr u32 BATCH = S::BATCH;
 
@@ -199,6 +202,7 @@ struct Local {
     // Sorts codes by their lowest `bits` bits, in which alone they differ, and decodes them. `from` and
     // `to` may be the same memory. All threads of the block come here; again after a barrier.
     __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
+        PHASE(0);
         this->count = count;
         Key key[LOADS];
         load(key, from, [](Key code) { return code; });
@@ -215,7 +219,6 @@ struct Local {
     }
 
     __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
-        auto decode = [&](Key code) { return codec.identity ? code : codec.decode(code); };
         PHASE(1);
         Ranks ranks;
         u32 largest = lay_out_bins(key, bits, ranks);
@@ -232,18 +235,19 @@ struct Local {
         }
         __syncwarp();
         PHASE(6);
-        if (fetched)
-            store(to, decode, [&](u32 i) { return shared.keys[shared.fetch[i]]; });
+        if (codec.identity)
+            store(to, fetched, [](Key code) { return code; });
         else
-            store(to, decode, [&](u32 i) { return shared.keys[i]; });
+            store(to, fetched, [&](Key code) { return codec.decode(code); });
         PHASE(7);
     }
 
     // As they came.
     __device__ void put(const Key (&key)[LOADS]) {
+        u32 own = again(thread);
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) shared.keys[j * THREADS + thread] = key[j];
+            if (int(j * THREADS) < int(count - own)) shared.keys[j * THREADS + own] = key[j];
     }
 
     // Bins by what varies; then merging, if need be. From shared memory to there, and apart from all
@@ -254,8 +258,10 @@ struct Local {
         __syncthreads();
         Key key[LOADS];
         own.load(key, shared.keys, [](Key code) { return code; });
+        u32 bits = own.varying_bits(key, shared.keys[0]);
+        if (bits == 0) return;
         Ranks ranks;
-        own.lay_out_bins(key, own.varying_bits(key, shared.keys[0]), ranks);
+        own.lay_out_bins(key, bits, ranks);
         own.claim_together(key);
         __syncthreads();
         if (own.bin.shift > 0) own.merge();
@@ -263,7 +269,7 @@ struct Local {
 
     // Too full for warps to order bins by themselves.
     __device__ bool crowded(u32 largest) const {
-        return largest > MOST_OF_A_BIN || (bin.shift > 0 && share + largest + ALIGN > S::LINE);
+        return largest > MOST_OF_A_BIN || (bin.shift > 0 && share + largest + 2 > S::LINE);
     }
 
     // Where each bin begins; tells the largest bin's keys.
@@ -275,7 +281,10 @@ struct Local {
         begin = min(count, warp * share);
         end = min(count, begin + share);
         if (thread == 0) shared.bin_shift = bin.shift;
-        for (u32 i = thread; i <= (bin.mask | (GROUP - 1)); i += THREADS) shared.bins[i] = 0;
+        uint4* groups = reinterpret_cast<uint4*>(shared.bins);
+#pragma unroll
+        for (u32 s = 0; s < STRETCHES; s++)
+            if (s * THREADS + thread <= bin.mask / GROUP) groups[s * THREADS + thread] = uint4{0, 0, 0, 0};
         __syncthreads();
         PHASE(2);
         count_bins(key, ranks);
@@ -291,7 +300,7 @@ struct Local {
         Key varying = 0;
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) varying |= key[j] ^ first;
+            if (mine(j)) varying |= key[j] ^ first;
         __syncthreads();
 #pragma unroll
         for (u32 w = 0; w < WORDS_OF_KEY; w++) {
@@ -316,26 +325,59 @@ struct Local {
 #endif
     }
 
+    // Whether the thread has a j-th key.
+    __device__ bool mine(u32 j) const { return int(j * THREADS) < int(count - thread); }
+
+    // The same, but what was computed from it is computed again, lest it be kept.
+    __device__ static u32 again(u32 value) {
+        asm volatile("" : "+r"(value));
+        return value;
+    }
+
+    // Keys in batches: `work(first, has)` for those from `first` on; `has(j)` tells whether the thread
+    // has the j-th. An atomic under a condition is a branch, so where all lanes have all keys of the
+    // batch, there is none.
+    template <class Work>
+    __device__ void batches(Work work) const {
+        u32 own = again(thread);
+        int left = int(count - own), left_of_last = int(count - (own | (WARP - 1)));
+#pragma unroll
+        for (u32 first = 0; first < LOADS; first += BATCH) {
+            if (first + BATCH <= LOADS && int((first + BATCH - 1) * THREADS) < left_of_last)
+                work(first, [](u32) { return true; });
+            else
+                work(first, [=](u32 j) { return int(j * THREADS) < left; });
+        }
+    }
+
     template <class Encode>
     __device__ void load(Key (&key)[LOADS], const Key* from, Encode encode) {
+        const Key* own = from + thread;
+        batches([&](u32 first, auto has) {
 #pragma unroll
-        for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) key[j] = encode(from[j * THREADS + thread]);
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) key[j] = encode(own[j * THREADS]);
+            }
+        });
     }
 
     __device__ void count_bins(const Key (&key)[LOADS], Ranks& ranks) {
+        batches([&](u32 first, auto has) {
 #pragma unroll
-        for (u32 j = 0; j < LOADS; j++)
-            if (j * THREADS + thread < count) {
-                u32 rank = atomicAdd(&shared.bins[bin.of(key[j])], 1);
-                if constexpr (S::RANKS) ranks.put(j, rank);
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) {
+                    u32 rank = atomicAdd(&shared.bins[bin.of(key[j])], 1);
+                    if constexpr (S::RANKS) ranks.put(j, rank);
+                }
             }
+        });
     }
 
     // Counts become begins; tells the largest count. A thread scans a group of bins in each stretch of
     // the bins; the sums of its groups are scanned at once, 16 bits each.
     __device__ u32 scan() {
-        constexpr u32 STRETCHES = (S::BINS / GROUP + THREADS - 1) / THREADS;
         static_assert(STRETCHES <= 4 && S::CAPACITY < 1 << 16, "sums fit");
         using Sums = typename Choose<STRETCHES <= 2, u32, u64>::Type;
         uint4* groups = reinterpret_cast<uint4*>(shared.bins);
@@ -399,20 +441,22 @@ struct Local {
     __device__ void claim(const Key (&key)[LOADS], const Ranks& ranks) {
         // Read again, lest the digits of all keys be kept.
         Digit bin = {*static_cast<volatile u32*>(&shared.bin_shift), this->bin.mask};
-        // Several claims are under way at once.
-#pragma unroll
-        for (u32 first = 0; first < LOADS; first += BATCH) {
+        batches([&](u32 first, auto has) {
             u32 slot[BATCH];
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (j * THREADS + thread < count) {
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) {
                     u32* next = &shared.bins[bin.of(key[j])];
-                    slot[j - first] = S::RANKS ? *next + ranks.get(j) : atomicAdd(next, 1);
+                    slot[k] = S::RANKS ? *next + ranks.get(j) : atomicAdd(next, 1);
                 }
+            }
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (j * THREADS + thread < count) shared.keys[slot[j - first]] = key[j];
-        }
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 j = first + k;
+                if (j < LOADS && has(j)) shared.keys[slot[k]] = key[j];
+            }
+        });
     }
 
     // The lanes of one bin claim their slots at once.
@@ -420,7 +464,7 @@ struct Local {
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++) {
             if (j * THREADS + warp * WARP >= count) break;
-            bool own = j * THREADS + thread < count;
+            bool own = mine(j);
             u32 digit = own ? bin.of(key[j]) : ~0u;
             u32 same = __match_any_sync(ALL_LANES, digit), first = __ffs(same) - 1, slot = 0;
             if (own && lane == first) slot = atomicAdd(&shared.bins[digit], __popc(same));
@@ -429,31 +473,46 @@ struct Local {
         }
     }
 
-    // Each warp the bins that begin in its share. Whether keys are to be fetched.
+    // Each warp the bins that begin in its share. A line has keys of other warps, too, but neighbours
+    // of different bins are never exchanged. Whether keys are to be fetched.
     __device__ bool order(u32 largest) {
-        begin = begin_of_bin(warp * share);
-        end = begin_of_bin((warp + 1) * share);
-        u32 at = begin / ALIGN * ALIGN + lane * ITEMS;
+        // One lane finds the begin, another the end.
+        u32 found = begin_of_bin((warp + lane % 2) * share);
+        begin = __shfl_sync(ALL_LANES, found, 0);
+        end = __shfl_sync(ALL_LANES, found, 1);
+        u32 at = begin / 2 * 2 + lane * ITEMS;
         if constexpr (S::WORDS) {
-            // What is to be fetched lies where the bins are.
-            __syncthreads();
             if (order_words(at, largest)) return true;
+            order_tied(at, largest);
+        } else {
+            Line<Key, ITEMS> line;
+            read(line.at, at);
+            __syncthreads();
+            bound(line.at, at);
+            line.order(largest);
+            write(shared.keys, line.at, at);
         }
+        return false;
+    }
+
+    // Keys that words cannot tell apart.
+    __device__ void order_tied(u32 at, u32 largest) {
         Line<Key, ITEMS> line;
-        read(line.at, at);
-        bound(line.at, at, [](u32) { return Key(~Key(0)); });
+#pragma unroll
+        for (u32 i = 0; i < ITEMS; i++) {
+            line.at[i] = at + i < begin ? Key(0) : Key(~Key(0));
+            if (at + i >= begin && at + i < end) line.at[i] = shared.keys[at + i];
+        }
         line.order(largest);
         __syncwarp();
-        write<typename S::Wide>(shared.keys, line.at, at);
-        return false;
+        write(shared.keys, line.at, at);
     }
 
     // Where the bin of the key in this slot begins.
     __device__ u32 begin_of_bin(u32 slot) const {
-        if (slot >= count) return count;
-        u32 digit = bin.of(shared.keys[slot]);
-        if (S::RANKS) return shared.bins[digit];
-        return digit == 0 ? 0 : shared.bins[digit - 1];
+        u32 digit = bin.of(shared.keys[min(slot, count - 1)]);
+        u32 begin = S::RANKS ? shared.bins[digit] : digit == 0 ? 0 : shared.bins[digit - 1];
+        return slot < count ? begin : count;
     }
 
     // Orders words instead of keys. False if bits that words do not have decide.
@@ -468,8 +527,9 @@ struct Local {
             for (u32 i = 0; i < ITEMS; i++)
                 line.at[i] = (u32(key[i] >> right) << left & KEY) | ((at + i) & ~KEY);
         }
-        // What is beyond the end differs, so that it does not tie.
-        bound(line.at, at, [](u32 place) { return ~KEY | place << WORD_SLOT_BITS; });
+        // All have found their bins; what is to be fetched lies there.
+        __syncthreads();
+        bound(line.at, at);
         line.order(largest);
         if (bits > WORD_KEY_BITS && ties(line)) return false;
         u16 fetch[ITEMS];
@@ -479,7 +539,7 @@ struct Local {
             u32 moved = (line.at[i] - (at + i) + MOST_OF_A_BIN) % (2 * MOST_OF_A_BIN);
             fetch[i] = u16(at + i + moved - MOST_OF_A_BIN);
         }
-        write<u32>(shared.fetch, fetch, at);
+        write(shared.fetch, fetch, at);
         return true;
     }
 
@@ -492,113 +552,122 @@ struct Local {
 
     // A lane's ITEMS keys, wherever they belong.
     __device__ void read(Key (&key)[ITEMS], u32 at) const {
-        using Wide = typename S::Wide;
-        using Keys = Pack<Key, Wide>;
 #pragma unroll
-        for (u32 i = 0; i < ITEMS; i += Keys::N) {
-            Keys keys;
-            keys.wide = *reinterpret_cast<const Wide*>(&shared.keys[at + i]);
-#pragma unroll
-            for (u32 k = 0; k < Keys::N; k++) key[i + k] = keys.at[k];
+        for (u32 i = 0; i < ITEMS; i += 2) {
+            Two<Key> two = *reinterpret_cast<const Two<Key>*>(&shared.keys[at + i]);
+            key[i] = two.first;
+            key[i + 1] = two.second;
         }
     }
 
-    // What is not the warp's becomes less or greater than all.
-    template <class T, class Beyond>
-    __device__ void bound(T (&values)[ITEMS], u32 at, Beyond beyond) const {
-        if (at >= begin && at + ITEMS <= end) return;
+    // What lies behind all keys becomes greater than all, and ties with nothing.
+    template <class T>
+    __device__ void bound(T (&values)[ITEMS], u32 at) const {
+        if (at - lane * ITEMS + S::LINE <= count) return;
 #pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            if (at + i < begin) values[i] = 0;
-            if (at + i >= end) values[i] = beyond(at + i);
-        }
+        for (u32 i = 0; i < ITEMS; i++)
+            if (int(i) >= int(count - at)) values[i] = sizeof(T) < sizeof(Key) ? T(~0u << 31 | i << WORD_SLOT_BITS) : T(~T(0));
     }
 
-    // Writes what is the warp's.
-    template <class Wide, class T>
+    // Writes what is the warp's. `at` is even, and no more than one before the warp's begin. All stores
+    // are predicated: branches take more time.
+    template <class T>
     __device__ void write(T* to, const T (&values)[ITEMS], u32 at) const {
-        if (at >= begin && at + ITEMS <= end) {
-            using Values = Pack<T, Wide>;
+        to += at;
+        int behind = int(end - at);
+        bool without_first = at < begin;
+        if (without_first && 1 < behind) to[1] = values[1];
 #pragma unroll
-            for (u32 i = 0; i < ITEMS; i += Values::N) {
-                Values several;
-#pragma unroll
-                for (u32 k = 0; k < Values::N; k++) several.at[k] = values[i + k];
-                *reinterpret_cast<Wide*>(&to[at + i]) = several.wide;
-            }
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < ITEMS; i++)
-                if (at + i >= begin && at + i < end) to[at + i] = values[i];
+        for (u32 i = 0; i < ITEMS; i += 2) {
+            if (int(i + 1) < behind && (i > 0 || !without_first))
+                *reinterpret_cast<Two<T>*>(&to[i]) = Two<T>{values[i], values[i + 1]};
         }
+#pragma unroll
+        for (u32 i = 0; i < ITEMS; i += 2)
+            if (int(i + 1) == behind && (i > 0 || !without_first)) to[i] = values[i];
     }
 
-    template <class Decode, class At>
-    __device__ void store(Key* to, Decode decode, At at) const {
+    template <class Decode>
+    __device__ void store(Key* to, bool fetched, Decode decode) const {
+        const Key* keys = shared.keys + begin + lane;
+        const u16* fetch = shared.fetch + begin + lane;
+        if (S::WORDS && fetched)
+            store_each(to, [&](u32 i) { return shared.keys[fetch[i]]; }, decode);
+        else
+            store_each(to, [&](u32 i) { return keys[i]; }, decode);
+    }
+
+    // The warp's keys; `at(i)`: the one that comes i behind the lane's first.
+    template <class At, class Decode>
+    __device__ void store_each(Key* to, At at, Decode decode) const {
+        Key* own = to + begin + lane;
+        int left = int(end - begin - lane);
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
             Key key[BATCH];
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, ITEMS); j++) {
-                u32 i = begin + j * WARP + lane;
-                if (i < end) key[j - first] = at(i);
-            }
+            for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
+                if (int(j * WARP) < left) key[j - first] = at(j * WARP);
 #pragma unroll
-            for (u32 j = first; j < min(first + BATCH, ITEMS); j++) {
-                u32 i = begin + j * WARP + lane;
-                if (i < end) to[i] = decode(key[j - first]);
-            }
+            for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
+                if (int(j * WARP) < left) own[j * WARP] = decode(key[j - first]);
         }
     }
 
-    // Sorted runs, of a thread's keys first, are merged until there is one. All keys of the block.
+    // All keys of the block: sorted runs, of a thread's keys first, are merged until there is one.
     __device__ void merge() {
-        u32 at = min(count, thread * ITEMS), mine = min(count - at, ITEMS);
+        u32 each = (count + THREADS - 1) / THREADS, at = min(count, thread * each);
+        u32 own = min(count - at, each);
         Line<Key, ITEMS> line;
         bool ordered = true;
 #pragma unroll
         for (u32 i = 0; i < ITEMS; i++) {
-            line.at[i] = i < mine ? shared.keys[at + i] : Key(~Key(0));
+            if (i >= each) break;
+            line.at[i] = i < own ? shared.keys[at + i] : Key(~Key(0));
             if (i > 0) ordered &= !(line.at[i] < line.at[i - 1]);
         }
-        if (mine && at) ordered &= !(line.at[0] < shared.keys[at - 1]);
+        if (own && at) ordered &= !(line.at[0] < shared.keys[at - 1]);
         if (__syncthreads_and(ordered)) return;
-        for (u32 round = 0; round < ITEMS; round += 2) {
+        line.fill(each, Key(~Key(0)));
+        for (u32 round = 0; round < each; round += 2) {
             line.even_round();
             line.inner_odd_round();
         }
-        for (u32 run = ITEMS;; run *= 2) {
+        for (u32 run = each;; run *= 2) {
             __syncthreads();
 #pragma unroll
             for (u32 i = 0; i < ITEMS; i++)
-                if (i < mine) shared.keys[at + i] = line.at[i];
+                if (i < own) shared.keys[at + i] = line.at[i];
             __syncthreads();
             if (run >= count) return;
             u32 first = at / (2 * run) * (2 * run);
             u32 left = min(run, count - first), right = min(run, count - first - left);
-            merge_runs(line.at, shared.keys + first, left, right, at - first);
+            merge_runs(line.at, own, shared.keys + first, left, right, at - first);
         }
     }
 
-    // ITEMS keys from place `at` on of two runs, one behind the other, when merged.
-    __device__ static void merge_runs(Key (&key)[ITEMS], const Key* runs, u32 left, u32 right, u32 at) {
-        const Key* others = runs + left;
-        at = min(at, left + right);
+    // `own` keys from place `at` on of two runs, one behind the other, when merged.
+    __device__ static void merge_runs(
+        Key (&key)[ITEMS], u32 own, const Key* runs, u32 left, u32 right, u32 at) {
         // How many of those before `at` are of the left run.
         u32 low = at > right ? at - right : 0, high = min(at, left);
         while (low < high) {
             u32 middle = (low + high) / 2;
-            if (others[at - middle - 1] < runs[middle])
+            if (runs[left + at - middle - 1] < runs[middle])
                 high = middle;
             else
                 low = middle + 1;
         }
-        u32 a = low, b = at - low;
+        u32 a = low, b = left + at - low, end = left + right;
+        Key from_left = runs[a], from_right = runs[b];
 #pragma unroll
         for (u32 i = 0; i < ITEMS; i++) {
-            bool from_left = b >= right || (a < left && !(others[b] < runs[a]));
-            if (a < left || b < right) key[i] = from_left ? runs[a] : others[b];
-            from_left ? a++ : b++;
+            if (i >= own) break;
+            bool take_left = b >= end || (a < left && !(from_right < from_left));
+            key[i] = take_left ? from_left : from_right;
+            Key next = runs[take_left ? ++a : ++b];
+            from_left = take_left ? next : from_left;
+            from_right = take_left ? from_right : next;
         }
     }
 };

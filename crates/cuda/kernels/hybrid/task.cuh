@@ -86,6 +86,8 @@ struct Choice {
     u32 low;
     // Keys of the largest cell.
     u32 largest;
+    // Whether keys lie outside of the window that the probe's sample shows (count.cuh).
+    u32 missed;
     // Blocks of a kernel that are done, where the last one goes on.
     u32 done;
     // Tickets of the two partitions' tiles.
@@ -127,7 +129,7 @@ struct Task {
     uint4* zeros;
     u32 zero_vectors;
     // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and reads
-    // a sample; otherwise it reads all keys.
+    // a sample, and count is enqueued twice; otherwise the probe reads all keys.
     u32 may_onesweep;
     // Blocks of the probe, Probe::MOST_BLOCKS at most; and for each of them what it has read.
     u32 probe_blocks;

@@ -2,17 +2,7 @@
 #pragma once
 
 #include "task.cuh"
-
-// The bits that any lane has.
-__device__ inline u32 or_of_warp(u32 word) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(ALL_LANES, word);
-#else
-#pragma unroll
-    for (u32 step = 1; step < WARP; step *= 2) word |= __shfl_xor_sync(ALL_LANES, word, step);
-    return word;
-#endif
-}
+#include "warp.cuh"
 
 // The bits that any thread's range has, in shared memory.
 template <class Key>
@@ -65,7 +55,12 @@ struct Window {
         }
         low = top > cell_bits ? top - cell_bits : 0;
         u32 end = low + cell_bits;
-        above = end < 8 * sizeof(Key) ? Key(~Key(0)) << end : Key(0);
+        above = 0;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(Key) / sizeof(u32); i++) {
+            u32 word = end <= 32 * i ? ~0u : end >= 32 * i + 32 ? 0 : ~0u << end % 32;
+            above |= Key(word) << (32 * i);
+        }
         prefix = range.set & above;
     }
 };

@@ -4,7 +4,8 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
-//! | to a block's shared memory | `alone`: one block |
+//! | to a block's shared memory | `alone` or `alone_large`: one block |
+//! | to about a million | `together`: blocks that wait for each other; then `refine` |
 //! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
 //!
@@ -25,7 +26,7 @@ use crate::args;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::image::{Image, Kind};
-use crate::launch::{Argument, Grid, Kernel};
+use crate::launch::{Argument, Grid, Kernel, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
 use crate::onesweep::{Payload, Places, Sweep, TINY};
 use crate::plan::Ran;
@@ -49,6 +50,10 @@ const COUNTER_BYTES: u32 = 2;
 /// Keys that a step of `refine` copies for each thread; `kernels/hybrid/refine.cuh` has the same.
 const EMITTED: usize = 16;
 
+/// The most bits of a digit where blocks wait for each other; `kernels/hybrid/together.cuh` has the
+/// same.
+const TOGETHER_BITS: u32 = 10;
+
 /// Bits that `refine` goes on by at a time.
 const PART_BITS: u32 = 8;
 
@@ -65,6 +70,10 @@ mod row {
     /// Of what refine sorts in shared memory.
     pub const REFINE_CELLS: usize = 8;
     pub const ALONE: usize = 9;
+    pub const ALONE_LARGE: usize = 10;
+    pub const TOGETHER: usize = 11;
+    /// Of what blocks that wait for each other sort in shared memory.
+    pub const TOGETHER_CELLS: usize = 12;
 }
 
 /// A sort, decided.
@@ -92,13 +101,7 @@ type Launch = (Arc<Kernel>, Grid);
 #[derive(Clone, Debug)]
 struct Cells {
     bits: CellBits,
-    probe: Launch,
-    count: Launch,
-    /// Where there are too many cells for the last block that counts.
-    lay_out: Option<Launch>,
-    /// For each partition.
-    partitions: Vec<Launch>,
-    local: Launch,
+    steps: Steps,
     refine: Launch,
     /// Keys of a tile of the second partition, and of the largest cell that is sorted by `local`.
     tile: u32,
@@ -106,6 +109,28 @@ struct Cells {
     probe_blocks: u32,
     behind: Option<Sweep>,
     arrays: Arrays,
+}
+
+/// What comes before `refine`.
+#[derive(Clone, Debug)]
+enum Steps {
+    /// One launch.
+    Together(Launch),
+    Apart(Box<Apart>),
+}
+
+/// A launch for each step.
+#[derive(Clone, Debug)]
+struct Apart {
+    probe: Launch,
+    count: Launch,
+    /// Once, or again where keys may lie outside of what a sample shows.
+    counts: u32,
+    /// Where there are too many cells for the last block that counts.
+    lay_out: Option<Launch>,
+    /// For each partition.
+    partitions: Vec<Launch>,
+    local: Launch,
 }
 
 /// What the sizes of arrays follow from, besides the number of keys.
@@ -162,10 +187,9 @@ impl Hybrid {
             Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
         } else {
             let kernels = Kernels::of(device, width)?;
-            let alone = kernels.shapes.get(row::ALONE)?;
-            match n <= tuning.alone.min(alone.tile as usize) {
-                true => Method::Alone(kernels.launch("alone", alone.grid(1))?),
-                false => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
+            match kernels.alone(n, tuning)? {
+                Some(alone) => Method::Alone(alone),
+                None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
             }
         };
         Ok(Hybrid {
@@ -196,7 +220,7 @@ impl Hybrid {
         };
         let CellBits { a, b } = cells.bits;
         let digits = [next(a), next(b)];
-        digits[..cells.partitions.len()].to_vec()
+        digits[..cells.bits.partitions() as usize].to_vec()
     }
 
     /// Puts the sort into the stream.
@@ -220,7 +244,7 @@ impl Hybrid {
             let task = self.task::<W>(keys, keys_to);
             match &self.method {
                 Method::Tiny(sweep) => {
-                    let places = alone(keys, keys_to);
+                    let places = Places::of_keys(keys, keys_to);
                     sweep.enqueue(stream, places, workspace, clock)
                 }
                 Method::Alone((kernel, grid)) => {
@@ -285,19 +309,10 @@ impl Hybrid {
     }
 }
 
-/// Where keys alone lie.
-fn alone(keys: u64, keys_to: u64) -> Places {
-    Places {
-        keys,
-        keys_to,
-        ..Places::default()
-    }
-}
-
 /// An image's kernels, while a sort is decided.
 struct Kernels<'a> {
     device: &'a Device,
-    module: Arc<crate::launch::Module>,
+    module: Arc<Module>,
     shapes: Shapes,
     width: Width,
 }
@@ -329,7 +344,51 @@ impl<'a> Kernels<'a> {
         self.launch(name, shape.grid(tiles.min(together as usize) as u32))
     }
 
+    /// In one block, if it has room for so many keys.
+    fn alone(&self, n: usize, tuning: Tuning) -> Result<Option<Launch>> {
+        for (name, row) in [("alone", row::ALONE), ("alone_large", row::ALONE_LARGE)] {
+            let shape = self.shapes.get(row)?;
+            if n <= tuning.alone.min(shape.tile as usize) {
+                return Ok(Some(self.launch(name, shape.grid(1))?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The steps before `refine`, and it.
     fn cells(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
+        match self.together(n, tuning)? {
+            Some(cells) => Ok(cells),
+            None => self.apart(n, tuning, spec),
+        }
+    }
+
+    /// In one launch, if there is room for so many keys.
+    fn together(&self, n: usize, tuning: Tuning) -> Result<Option<Cells>> {
+        let shape = self.shapes.get(row::TOGETHER)?;
+        let kernel = self.module.kernel("together")?;
+        let most = shape.together(&kernel, self.device.facts())? as usize;
+        if n > tuning.together.min(most * shape.tile as usize) {
+            return Ok(None);
+        }
+        let blocks = n.div_ceil(tuning.together_block).min(most);
+        let grid = shape.grid(blocks as u32).cooperative();
+        let sizes = Sizes {
+            key_bits: self.width.bits(),
+            bits: tuning.together_bits(n, TOGETHER_BITS),
+            probe_blocks: 0,
+            local_keys: self.shapes.get(row::TOGETHER_CELLS)?.tile,
+            refine: self.shapes.get(row::REFINE)?,
+            refine_cells: self.shapes.get(row::REFINE_CELLS)?,
+            behind: 0,
+            behind_zeros: 0,
+        };
+        let steps = Steps::Together((kernel, grid));
+        Ok(Some(self.refined(n, steps, sizes, 0, None)?))
+    }
+
+    /// In a launch for each step.
+    fn apart(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
         let shape = |row| self.shapes.get(row);
         let counting = self.module.kernel("count")?;
         let counters = counting.max_dynamic_shared_bytes() / COUNTER_BYTES;
@@ -377,35 +436,51 @@ impl<'a> Kernels<'a> {
                 .min(multiprocessors)
                 .min(MOST_PROBE_BLOCKS) as u32,
         };
-        let lay_out = shape(row::LAY_OUT)?;
-        let (refine, refine_cells) = (shape(row::REFINE)?, shape(row::REFINE_CELLS)?);
+        let lay_out = match cells > LAID_OUT_BY_COUNT {
+            true => {
+                let lay_out = shape(row::LAY_OUT)?;
+                let blocks = cells.div_ceil(lay_out.tile as usize) as u32;
+                Some(self.launch("lay_out", lay_out.grid(blocks))?)
+            }
+            false => None,
+        };
         let sizes = Sizes {
             key_bits: self.width.bits(),
             bits,
             probe_blocks,
             local_keys: local_shape.tile,
-            refine,
-            refine_cells,
+            refine: shape(row::REFINE)?,
+            refine_cells: shape(row::REFINE_CELLS)?,
             behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
             behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
         };
-        Ok(Cells {
-            bits,
+        let steps = Steps::Apart(Box::new(Apart {
             probe: self.launch("probe", probe.grid(probe_blocks))?,
             count: self.persistent("count", count, n.div_ceil(count.tile as usize))?,
-            lay_out: match cells > LAID_OUT_BY_COUNT {
-                true => {
-                    let blocks = cells.div_ceil(lay_out.tile as usize) as u32;
-                    Some(self.launch("lay_out", lay_out.grid(blocks))?)
-                }
-                false => None,
-            },
+            counts: 1 + u32::from(may_onesweep),
+            lay_out,
             partitions,
             local: self.launch(local, local_shape.grid(cells as u32))?,
-            refine: self.persistent("refine", refine, usize::MAX)?,
-            tile: tile.tile,
-            local_keys: local_shape.tile,
-            probe_blocks,
+        }));
+        self.refined(n, steps, sizes, tile.tile, behind)
+    }
+
+    /// These steps, then `refine`.
+    fn refined(
+        &self,
+        n: usize,
+        steps: Steps,
+        sizes: Sizes,
+        tile: u32,
+        behind: Option<Sweep>,
+    ) -> Result<Cells> {
+        Ok(Cells {
+            bits: sizes.bits,
+            steps,
+            refine: self.persistent("refine", sizes.refine, usize::MAX)?,
+            tile,
+            local_keys: sizes.local_keys,
+            probe_blocks: sizes.probe_blocks,
             behind,
             arrays: Arrays::of(n, sizes),
         })
@@ -433,27 +508,36 @@ impl Cells {
             // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)]) }
         };
-        launch(&self.probe)?;
-        launch(&self.count)?;
-        end(clock, Stage::Histogram, stream)?;
-        if let Some(lay_out) = &self.lay_out {
-            launch(lay_out)?;
-            end(clock, Stage::Scan, stream)?;
-        }
-        for (level, (kernel, grid)) in self.partitions.iter().enumerate() {
-            let arguments = args![Argument::plain(&task), level as u32];
+        let launch_with = |(kernel, grid): &Launch, number: u32| {
             // SAFETY: as above.
-            unsafe { stream.launch(kernel, *grid, arguments)? };
+            unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task), number]) }
+        };
+        match &self.steps {
+            Steps::Together(together) => launch(together)?,
+            Steps::Apart(apart) => {
+                launch(&apart.probe)?;
+                for turn in 0..apart.counts {
+                    launch_with(&apart.count, turn)?;
+                }
+                end(clock, Stage::Histogram, stream)?;
+                if let Some(lay_out) = &apart.lay_out {
+                    launch(lay_out)?;
+                    end(clock, Stage::Scan, stream)?;
+                }
+                for (partition, level) in apart.partitions.iter().zip(0..) {
+                    launch_with(partition, level)?;
+                }
+                end(clock, Stage::Scatter, stream)?;
+                launch(&apart.local)?;
+            }
         }
-        end(clock, Stage::Scatter, stream)?;
-        launch(&self.local)?;
         launch(&self.refine)?;
         end(clock, Stage::Local, stream)?;
         match &self.behind {
             None => Ok(()),
             Some(sweep) => {
                 let go = task.choice + offset_of!(Choice<W>, path) as u64;
-                let places = alone(task.source, task.result);
+                let places = Places::of_keys(task.source, task.result);
                 let rest = self.arrays.rest(workspace)?;
                 // SAFETY: the caller's promise; the probe clears what the onesweep counts in.
                 unsafe { sweep.enqueue_if(go, stream, places, &rest, clock) }

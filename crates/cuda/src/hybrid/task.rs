@@ -39,9 +39,11 @@ pub struct Task<W> {
 #[repr(C)]
 pub struct Choice<W> {
     pub prefix: W,
+    pub varying: W,
     pub path: u32,
     pub low: u32,
     pub largest: u32,
+    pub missed: u32,
     pub done: u32,
     pub tickets: [u32; 2],
     pub large: u32,
@@ -110,9 +112,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (48, 4, 28, 32));
-        assert_eq!(choice!(u64), (56, 8, 32, 36));
-        assert_eq!(choice!(u128), (64, 16, 40, 44));
+        assert_eq!(choice!(u32), (56, 8, 36, 40));
+        assert_eq!(choice!(u64), (64, 16, 44, 48));
+        assert_eq!(choice!(u128), (80, 32, 60, 64));
         assert_eq!((size_of::<Part>(), size_of::<Step>()), (1064, 16));
     }
 }

@@ -32,6 +32,11 @@ pub struct Tuning {
     pub width: Width,
     /// One block sorts up to so many keys alone, if it has room for them.
     pub alone: usize,
+    /// Up to so many keys are sorted in one launch of blocks that wait for each other, if these have room
+    /// for them; one block is for so many keys at least, and so is a cell where they are evenly spread.
+    pub together: usize,
+    pub together_block: usize,
+    pub together_cell: usize,
     /// Up to so many keys are partitioned once, more of them twice.
     pub once: usize,
     /// Keys of a cell, at most, where they are evenly spread and bits suffice: partitioned once, twice.
@@ -42,11 +47,14 @@ pub struct Tuning {
     pub may_onesweep: usize,
 }
 
-/// Figures of the prototype on an H200.
+/// Figures of prototypes on an H200.
 const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W32,
         alone: 16384,
+        together: 1 << 21,
+        together_block: 1024,
+        together_cell: 1024,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -55,6 +63,9 @@ const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W64,
         alone: 8192,
+        together: 1 << 21,
+        together_block: 1024,
+        together_cell: 1024,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -63,6 +74,9 @@ const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W128,
         alone: 4096,
+        together: 1 << 21,
+        together_block: 1024,
+        together_cell: 1024,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -80,17 +94,27 @@ impl Tuning {
         *row.unwrap_or(&TABLE[0])
     }
 
+    /// The digit where blocks wait for each other, of so many bits at most.
+    pub fn together_bits(&self, n: usize, most: u32) -> CellBits {
+        let a = bits(n, self.together_cell).clamp(1, most);
+        CellBits { a, b: 0 }
+    }
+
     /// The digits for so many keys, where cells are told by so many bits at most.
     pub fn cell_bits(&self, n: usize, most: u32) -> CellBits {
-        let bits = |cell| n.div_ceil(cell).next_power_of_two().trailing_zeros();
         if n <= self.once {
-            let a = bits(self.cell[0]).clamp(1, self.most_bits.min(most));
+            let a = bits(n, self.cell[0]).clamp(1, self.most_bits.min(most));
             return CellBits { a, b: 0 };
         }
-        let both = bits(self.cell[1]).clamp(2, most);
+        let both = bits(n, self.cell[1]).clamp(2, most);
         let a = both.div_ceil(2);
         CellBits { a, b: both - a }
     }
+}
+
+/// Bits that make cells of so many keys, or fewer.
+fn bits(n: usize, cell: usize) -> u32 {
+    n.div_ceil(cell).next_power_of_two().trailing_zeros()
 }
 
 #[cfg(test)]
@@ -136,5 +160,10 @@ mod tests {
         assert_eq!(of(MOST_KEYS), (8, 8));
         let few = row.cell_bits(1 << 28, 13);
         assert_eq!((few.a, few.b), (7, 6));
+        let together = |n| row.together_bits(n, 10).a;
+        assert_eq!(
+            (together(1025), together(100_000), together(1 << 21)),
+            (1, 7, 10)
+        );
     }
 }

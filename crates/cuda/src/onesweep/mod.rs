@@ -72,6 +72,17 @@ pub struct Places {
     pub values_to: u64,
 }
 
+impl Places {
+    /// Of keys alone.
+    pub fn of_keys(keys: u64, keys_to: u64) -> Places {
+        Places {
+            keys,
+            keys_to,
+            ..Places::default()
+        }
+    }
+}
+
 /// A sort, decided.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -239,6 +250,11 @@ impl Sweep {
         let renewed = Passes::with(device, &module, name, shape, &self)?;
         self.method = Method::Passes(Box::new(renewed));
         Ok(self)
+    }
+
+    /// Whether one launch of one block does it all, without a workspace.
+    pub fn is_one_block(&self) -> bool {
+        !matches!(self.method, Method::Passes(_))
     }
 
     /// Digits that the bits have.

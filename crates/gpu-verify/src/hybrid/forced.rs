@@ -38,14 +38,14 @@ fn sorts<W: Word + Ordered>(rig: &Rig) -> Result<usize> {
     let mut inputs = Vec::new();
     for (i, n) in SIZES.into_iter().enumerate() {
         let patterns = match n {
-            SKEWED => &PATTERNS[..3],
+            SKEWED => &PATTERNS[..2],
             _ => &PATTERNS,
         };
         for &pattern in patterns {
             for algorithm in [AUTO, "onesweep", own(W::WIDTH)] {
                 inputs.push((n, pattern, algorithm, &whole, Work::Keys));
             }
-            let others = [Work::Pairs(4), Work::Pairs(3), Work::Argsort(4)];
+            let others = [Work::Pairs(4), Work::Pairs(12), Work::Argsort(4)];
             for algorithm in [AUTO, "onesweep"] {
                 inputs.push((n, pattern, algorithm, &some, Work::Keys));
                 inputs.push((n, pattern, algorithm, &whole, others[i % 3]));
@@ -76,19 +76,24 @@ fn sorts<W: Word + Ordered>(rig: &Rig) -> Result<usize> {
 /// An algorithm for keys alone has no plan for anything else.
 fn refusals(rig: &Rig, width: Width) -> Result<usize> {
     const KEYS: usize = 100_003;
+    /// More than a hybrid sort takes.
+    const MANY: usize = 1 << 31;
     let (alone, bits) = (Shape::keys(KEYS, width), width.bits());
     let own = own(width);
     let other = match own {
         "count" => "hybrid",
         _ => "count",
     };
-    let refused = [
+    let mut refused = vec![
         (other, alone, 0..bits),
         (own, alone, 1..bits),
         (own, alone, 0..bits - 1),
         (own, Shape::pairs(KEYS, width, 4), 0..bits),
         (own, Shape::argsort(KEYS, width, 4), 0..bits),
     ];
+    if own == "hybrid" {
+        refused.push((own, Shape::keys(MANY, width), 0..bits));
+    }
     let count = refused.len();
     for (algorithm, shape, bits) in refused {
         let mut spec = ascending(width, algorithm);

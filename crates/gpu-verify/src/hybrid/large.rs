@@ -102,7 +102,6 @@ fn make<K: Word + Sample>(
         change(made);
         let stretch = keys.slice_mut(start..start + made.len())?;
         resident.rig.stream.write(made, stretch)?;
-        resident.rig.stream.synchronize()?;
     }
     Ok(())
 }

@@ -35,23 +35,37 @@ pub fn run() -> Result<usize> {
     Ok(sorts)
 }
 
-/// Sorts with a workspace that holds nothing but one byte, then with what each sort leaves there.
+/// Sorts with a workspace that holds nothing but one byte, then with what each sort leaves there, one
+/// by another plan among them. Returns how many sorts there were.
 fn dirty<W: Word + Ordered>(rig: &Rig, algorithm: &'static str, before: &[W]) -> Result<usize> {
-    let (stream, n) = (&rig.stream, before.len());
+    let stream = &rig.stream;
     let mut expected = before.to_vec();
     expected.sort_unstable();
-    let plan = rig.plan(Shape::keys(n, W::WIDTH), &ascending(W::WIDTH, algorithm))?;
-    let mut workspace = rig.workspace(&plan)?;
-    let fills = [Some(0), Some(0xFF), None, Some(1), None];
-    for fill in fills {
-        if let Some(byte) = fill {
+    let plan = |algorithm| {
+        let shape = Shape::keys(before.len(), W::WIDTH);
+        rig.plan(shape, &ascending(W::WIDTH, algorithm))
+    };
+    let (own, other) = (plan(algorithm)?, plan("onesweep")?);
+    let bytes = own.workspace_bytes().max(other.workspace_bytes());
+    let mut workspace = stream.alloc::<u8>(bytes)?;
+    let steps = [
+        (Some(0), &own),
+        (None, &own),
+        (Some(0xFF), &own),
+        (None, &other),
+        (None, &own),
+        (Some(1), &own),
+    ];
+    for (i, (byte, plan)) in steps.into_iter().enumerate() {
+        if let Some(byte) = byte {
             stream.fill(&mut workspace, byte)?;
         }
         let mut keys = stream.upload(before)?;
-        plan.sort::<W>(stream, (&mut keys).into(), (&mut workspace).into())?;
+        let part = workspace.slice_mut(..plan.workspace_bytes())?;
+        plan.sort::<W>(stream, (&mut keys).into(), part)?;
         same("keys", &stream.download(&keys)?, &expected)
-            .with_context(|| format!("a workspace of {fill:?}"))?;
+            .with_context(|| format!("sort {i} with one workspace, filled with {byte:?}"))?;
     }
     rig.intact()?;
-    Ok(fills.len())
+    Ok(steps.len())
 }

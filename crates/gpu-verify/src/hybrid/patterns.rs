@@ -144,3 +144,74 @@ fn largest<W: Word + Ordered>() -> Result<usize> {
     )?;
     Ok(2 * inputs.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every pattern by either algorithm, in place and not, in either order, of any type, at small,
+    /// middle and larger sizes; every number of heavy buckets.
+    #[test]
+    fn options_take_turns() {
+        let types = [
+            Type::<u32>::of::<u32>(),
+            Type::of::<i32>(),
+            Type::of::<f32>(),
+        ];
+        let inputs = inputs(&types);
+        for &pattern in Pattern::ALL {
+            let with = |holds: &dyn Fn(&Input) -> bool| {
+                let with = |input: &Input| input.pattern == pattern && holds(input);
+                assert!(inputs.iter().any(with), "{pattern}");
+            };
+            for sizes in [0..1025, 1025..20_000, 20_000..TWICE - 2] {
+                let with = |holds: &dyn Fn(&Input) -> bool| {
+                    with(&|input| sizes.contains(&input.n) && holds(input));
+                };
+                (0..types.len()).for_each(|key| with(&|input| input.key == key));
+                for turn in [false, true] {
+                    with(&|input| (input.algorithm == AUTO) == turn);
+                    with(&|input| (input.order == Order::Ascending) == turn);
+                    with(&|input| input.in_place == turn);
+                }
+            }
+            with(&|input| (TWICE - 2..=TWICE).contains(&input.n));
+            with(&|input| input.n + 4 >= SKEWED);
+        }
+        let mut heavy: Vec<u64> = inputs
+            .iter()
+            .filter(|input| input.pattern == Pattern::HeavyBuckets && input.n == SKEWED)
+            .map(|input| input.seed % 9)
+            .collect();
+        heavy.sort_unstable();
+        heavy.dedup();
+        assert_eq!(heavy, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    /// Keys as words, in memory and in the order that their type has.
+    #[test]
+    fn words_are_the_keys() {
+        let input = Input {
+            key: 0,
+            n: 5000,
+            pattern: Pattern::Special,
+            seed: 1,
+            order: Order::Descending,
+            nan: Nan::Last,
+            algorithm: AUTO,
+            in_place: true,
+        };
+        let keys = (Type::<u32>::of::<f32>().keys)(&input);
+        let sorted: Vec<f32> = keys
+            .sorted
+            .iter()
+            .map(|&word| f32::from_bits(word))
+            .collect();
+        let nans = sorted.iter().position(|key| key.is_nan()).unwrap();
+        assert!(sorted[nans..].iter().all(|key| key.is_nan()));
+        assert!(sorted[..nans].windows(2).all(|pair| pair[0] >= pair[1]));
+        let mut words = [keys.before, keys.sorted];
+        words.iter_mut().for_each(|words| words.sort_unstable());
+        assert_eq!(words[0], words[1]);
+    }
+}

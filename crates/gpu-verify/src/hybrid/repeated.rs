@@ -11,7 +11,7 @@ use sweepsort_testkit::{Ordered, Pattern, Wanted};
 
 use super::{AUTO, SKEWED, TWICE, own};
 use crate::keys::Keys;
-use crate::rig::{Rig, ahead, ascending, same};
+use crate::rig::{POISON, Rig, ahead, ascending, same};
 
 /// A sort whose buffers stay, and whose contents change.
 struct Repeated<'a, W: Word> {
@@ -55,6 +55,7 @@ impl<'a, W: Word + Ordered> Repeated<'a, W> {
     fn sort(&mut self, keys: &Keys<W>, way: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let stream = &self.rig.stream;
         stream.write(&keys.before, &mut self.keys)?;
+        stream.fill(&mut self.to, POISON)?;
         way(self)?;
         if self.in_place {
             return same("keys in place", &stream.download(&self.keys)?, &keys.sorted);
