@@ -1,0 +1,125 @@
+// The kernels of a hybrid sort, for one key width, SWEEPSORT_KEY_BITS.
+//
+//     probe, count, lay_out                 what is where
+//     partition_wide, partition_narrow      once or twice
+//     local, local_large                    cells that fit
+//     refine                                cells that do not
+//     together                              instead of all these but refine, for middle sizes
+//     alone, alone_large                    instead of all these, for small ones
+//     hybrid_shapes                         what the host must know of them
+#include "../key.cuh"
+#include "tuning.cuh"
+
+extern __shared__ __align__(16) u8 shared_memory[];
+
+template <class Shared>
+__device__ Shared& shared_as() {
+    return *reinterpret_cast<Shared*>(shared_memory);
+}
+
+using T = Tuning<Key>;
+
+// Grid: task.probe_blocks. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(Probe<Key>::THREADS, 1)
+probe(const __grid_constant__ Task<Key> task) {
+    __shared__ Probe<Key>::Shared shared;
+    Probe<Key>(task, shared).run();
+}
+
+// Grid: up to one block a multiprocessor. Shared: two bytes a cell.
+extern "C" __global__ void __launch_bounds__(Count<Key>::THREADS, 1)
+count(const __grid_constant__ Task<Key> task, u32 turn) {
+    __shared__ Count<Key>::Shared shared;
+    Count<Key>(task, shared, reinterpret_cast<u32*>(shared_memory)).run(turn);
+}
+
+// Grid: a block for each THREADS cells. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(LayOut<Key>::THREADS, 1)
+lay_out(const __grid_constant__ Task<Key> task) {
+    __shared__ LayOut<Key>::Shared shared;
+    LayOut<Key>(task, shared).run();
+}
+
+#define PARTITION(name, S)                                                            \
+    static_assert(sizeof(PartitionShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name(         \
+        const __grid_constant__ Task<Key> task, u32 level) {                          \
+        Partition<S>(shared_as<PartitionShared<S>>()).run(task, level);               \
+    }
+
+// Grid: a block a cell.
+#define LOCAL(name, S)                                                            \
+    static_assert(sizeof(LocalShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name(     \
+        const __grid_constant__ Task<Key> task) {                                 \
+        sort_cell<S>(task, shared_as<LocalShared<S>>());                          \
+    }
+
+// Grid: 1.
+#define ALONE(name, S)                                                            \
+    static_assert(sizeof(LocalShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(             \
+        const __grid_constant__ Task<Key> task) {                                 \
+        sort_alone<S>(task, shared_as<LocalShared<S>>());                         \
+    }
+
+PARTITION(partition_wide, T::Wide)
+PARTITION(partition_narrow, T::Narrow)
+LOCAL(local, T::Cell)
+LOCAL(local_large, T::LargeCell)
+ALONE(alone, T::Alone)
+ALONE(alone_large, T::LargeCell)
+
+// Grid: as many blocks as run at a time.
+static_assert(sizeof(RefineShared<T::Refined>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(T::Refined::THREADS, T::Refined::BLOCKS)
+refine(const __grid_constant__ Task<Key> task) {
+    Refine<Key, T::Refined>(task, shared_as<RefineShared<T::Refined>>()).run();
+}
+
+// What the host must know of a kernel.
+struct KernelShape {
+    u32 threads, tile, blocks, shared_bytes;
+};
+
+#ifdef __CUDACC_RTC__
+// PTX for older drivers is compiled without the headers of cooperative groups: there is no such kernel.
+constexpr KernelShape TOGETHER_SHAPE = {0, 0, 0, 0}, TOGETHER_CELLS_SHAPE = {0, 0, 0, 0};
+#else
+// Grid: at most as many blocks as run at a time, launched cooperatively.
+static_assert(sizeof(TogetherShared<T::Whole>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(T::Whole::THREADS, T::Whole::BLOCKS)
+together(const __grid_constant__ Task<Key> task) {
+    Together<T::Whole>(task, shared_as<TogetherShared<T::Whole>>()).run();
+}
+constexpr KernelShape TOGETHER_SHAPE = {
+    T::Whole::THREADS, T::Whole::TILE, T::Whole::BLOCKS, sizeof(TogetherShared<T::Whole>)};
+constexpr KernelShape TOGETHER_CELLS_SHAPE = {T::Whole::Group::THREADS, T::Whole::Group::CAPACITY, 0, 0};
+#endif
+
+template <class S>
+constexpr KernelShape partition_shape() {
+    return {S::THREADS, S::TILE, S::BLOCKS, sizeof(PartitionShared<S>)};
+}
+
+template <class S>
+constexpr KernelShape local_shape(u32 blocks = S::BLOCKS) {
+    return {S::THREADS, S::CAPACITY, blocks, sizeof(LocalShared<S>)};
+}
+
+// In the order of crates/cuda/src/hybrid/mod.rs.
+extern "C" __device__ KernelShape hybrid_shapes[] = {
+    {Probe<Key>::THREADS, Probe<Key>::TILE, 1, 0},
+    {Count<Key>::THREADS, Count<Key>::TILE, 1, 0},
+    {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
+    partition_shape<T::Wide>(),
+    partition_shape<T::Narrow>(),
+    local_shape<T::Cell>(),
+    local_shape<T::LargeCell>(),
+    {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},
+    {T::Refined::THREADS, T::Refined::CAPACITY, T::Refined::BLOCKS, 0},
+    local_shape<T::Alone>(1),
+    local_shape<T::LargeCell>(1),
+    TOGETHER_SHAPE,
+    TOGETHER_CELLS_SHAPE,
+};
