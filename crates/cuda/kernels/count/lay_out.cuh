@@ -14,7 +14,7 @@ struct LayOut {
     static constexpr u32 THREADS = 1024, BLOCKS = MOST_THREADS / THREADS;
     static constexpr u32 GROUPS = Task<Key>::GROUPS;
     // Threads that a cell has, and loads that each has under way.
-    static constexpr u32 SHARE = THREADS / GROUP, LOADS = 12;
+    static constexpr u32 SHARE = THREADS / GROUP, LOADS = 6;
 
     struct Shared {
         u64 keys[THREADS];
