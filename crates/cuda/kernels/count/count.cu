@@ -4,6 +4,7 @@
 //     alone                   all in one, 8-bit keys, where there are few
 //     count_shapes            what the host must know of them
 #include "../key.cuh"
+#include "alone_8.cuh"
 #include "expand.cuh"
 #include "lay_out.cuh"
 #include "tally_16.cuh"
@@ -29,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(LayOut<Tally>::THREADS, LayOut<Tall
 lay_out(const __grid_constant__ Task<Key> task) {
     __shared__ LayOut<Tally>::Shared shared;
     let_next_kernel_in();
-    LayOut<Tally>::run(task, shared);
+    LayOut<Tally>(task, shared).run();
 }
 
 // Grid: up to BLOCKS a multiprocessor. Shared: none but its own.
@@ -41,19 +42,11 @@ expand(const __grid_constant__ Task<Key> task) {
 }
 
 #if SWEEPSORT_KEY_BITS == 8
-// Grid: 1, and so are readers and shares. Shared: none but its own.
-extern "C" __global__ void __launch_bounds__(LayOut<Tally>::THREADS, 1)
+// Grid: 1. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(Alone8::THREADS, Alone8::BLOCKS)
 alone(const __grid_constant__ Task<Key> task) {
-    __shared__ union {
-        Tally::Shared tally;
-        LayOut<Tally>::Shared lay_out;
-        Expand<Key, LayOut<Tally>::THREADS>::Shared expand;
-    } shared;
-    Tally(task, shared.tally).run();
-    __syncthreads();
-    LayOut<Tally>::run(task, shared.lay_out);
-    __syncthreads();
-    Expand<Key, LayOut<Tally>::THREADS>(task, shared.expand).run();
+    __shared__ Alone8::Shared shared;
+    Alone8::run(task, shared);
 }
 #endif
 
@@ -62,9 +55,12 @@ struct KernelShape {
     u32 threads, blocks, shared_bytes, parts;
 };
 
-// tally, lay_out, expand.
+// tally, lay_out, expand; of 8-bit keys, alone.
 extern "C" __device__ KernelShape count_shapes[] = {
     {Tally::THREADS, Tally::BLOCKS, sizeof(Tally::Shared), Tally::PARTS},
     {LayOut<Tally>::THREADS, LayOut<Tally>::BLOCKS, 0, 1},
     {Expand<Key>::THREADS, Expand<Key>::BLOCKS, 0, 1},
+#if SWEEPSORT_KEY_BITS == 8
+    {Alone8::THREADS, Alone8::BLOCKS, 0, 1},
+#endif
 };

@@ -13,7 +13,7 @@
 template <class Key, u32 THREADS_ = 256>
 struct Expand {
     static constexpr u32 THREADS = THREADS_, BLOCKS = MOST_THREADS * 3 / 4 / THREADS, WARPS = THREADS / WARP;
-    static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
+    static constexpr u32 GROUPS = Task<Key>::GROUPS;
     static constexpr u32 KEYS = Vectors<Key>::KEYS;
     static_assert(THREADS >= GROUP, "a thread has a cell");
     // What fetching a group costs, in keys.
@@ -27,7 +27,7 @@ struct Expand {
     struct Shared {
         // Where each group begins in the result.
         u64 begins[GROUPS];
-        u64 warps[GROUP / WARP];
+        GroupScan scan;
         // Of the share: its begin and end, and the groups of its first and last key.
         u64 places[2];
         u32 groups[2];
@@ -41,23 +41,6 @@ struct Expand {
     const u32 thread = threadIdx.x, lane = thread % WARP, warp = thread / WARP;
 
     __device__ Expand(const Task<Key>& task, Shared& shared) : task(task), shared(shared) {}
-
-    // The sum of what the threads before gave, of the first GROUP.
-    __device__ u64 exclusive(u64 own) {
-        u64 sum = own;
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            u64 left = __shfl_up_sync(ALL_LANES, sum, step);
-            if (lane >= step) sum += left;
-        }
-        if (lane == WARP - 1 && thread < GROUP) shared.warps[warp] = sum;
-        __syncthreads();
-        u64 before = sum - own;
-#pragma unroll
-        for (u32 w = 0; w < GROUP / WARP; w++)
-            if (w < warp) before += shared.warps[w];
-        return before;
-    }
 
     // The last group that begins at or before x, where each takes `extra` more room.
     __device__ u32 group_at(u64 x, u32 extra) const {
@@ -200,7 +183,7 @@ struct Expand {
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        u64 before = exclusive(thread < GROUPS ? task.groups[thread] : 0);
+        u64 before = shared.scan.exclusive(thread < GROUPS ? task.groups[thread] : 0);
         if (thread < GROUPS) shared.begins[thread] = before;
         for (u32 share = blockIdx.x; share < task.shares; share += gridDim.x) {
             __syncthreads();

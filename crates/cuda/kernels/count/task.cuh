@@ -3,7 +3,7 @@
 //     tally     how many keys of each word a block has, in one read (tally_8.cuh, tally_16.cuh)
 //     lay_out   these together: where the cells of each group end (lay_out.cuh)
 //     expand    the result, written from that (expand.cuh)
-//     alone     all in one launch of one block: few 8-bit keys (count.cu)
+//     alone     all in one launch of one block: few 8-bit keys (alone_8.cuh)
 //
 // Keys alone that are equal cannot be told apart, so the counts say everything. A cell is a code; a
 // group is GROUP neighbouring cells. Nothing is expected of the workspace's memory, and no word of it
@@ -11,6 +11,7 @@
 #pragma once
 
 #include "../codec.cuh"
+#include "scan.cuh"
 
 // Threads of a multiprocessor.
 #if __CUDA_ARCH__ == 750
@@ -24,7 +25,7 @@ constexpr u32 MOST_THREADS = 2048;
 template <class Key>
 struct Task {
     static constexpr u32 CELLS = 1u << (8 * sizeof(Key));
-    static constexpr u32 GROUP = 256, GROUPS = CELLS / GROUP;
+    static constexpr u32 GROUPS = CELLS / GROUP;
 
     // They may be the same memory; both are aligned as a key is.
     const Key* source;
