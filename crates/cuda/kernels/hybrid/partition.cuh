@@ -27,7 +27,7 @@ struct PartitionShape {
     static constexpr u32 BLOCKS = BLOCKS_;
     static constexpr u32 DIGITS = 1 << DIGIT_BITS;
     // Of a digit; a counter's bytes are told by COUNTER_BITS.
-    static constexpr u32 COPIES = 1 << COPY_BITS, COUNTER_BITS = COPY_BITS + 2;
+    static constexpr u32 COPIES = 1 << COPY_BITS, COUNTERS = DIGITS * COPIES, COUNTER_BITS = COPY_BITS + 2;
     static constexpr u32 WARPS = THREADS / WARP;
     static constexpr bool NO_ALLOCATE = FLAGS_ & 1, EVICT_FIRST = FLAGS_ & 2;
     static_assert(THREADS >= DIGITS && THREADS % WARP == 0 && COPIES <= WARP, "");
@@ -46,7 +46,7 @@ struct PartitionShared {
     // Places that are a multiple of 32 apart lie in different banks.
     Key keys[S::TILE + S::TILE / WARP];
     // Counts, then places. Zeros between two tiles.
-    u32 __align__(16) counters[S::DIGITS * S::COPIES];
+    u32 __align__(16) counters[S::COUNTERS];
     // Counters of keys that are none.
     u32 beside[WARP];
     // Where in the tile each digit begins, the last the number of its keys.
@@ -55,7 +55,7 @@ struct PartitionShared {
     u32 bases[S::DIGITS];
     u32 warps[WARP];
     // Of the second partition: where buckets begin, and their tiles.
-    u32 bucket_begins[S::DIGITS + 1], tiles[S::DIGITS + 1];
+    u32 bucket_begins[S::DIGITS + 1], tiles[S::DIGITS + 1], tile_keys[S::DIGITS];
     u32 buckets, ticket;
     PartitionTile tile[2];
     // Read anew where they are used: else the compiler keeps what it makes of them for each key, and spills.
@@ -197,32 +197,33 @@ struct Partition {
             count_as<false>(count);
     }
 
-    // Counts become places, their exclusive scan.
+    // Of 32 lanes, in each.
+    __device__ static u32 sum_of_warp(u32 own) {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_add_sync(ALL_LANES, own);
+#else
+#pragma unroll
+        for (u32 step = 1; step < WARP; step *= 2) own += __shfl_xor_sync(ALL_LANES, own, step);
+        return own;
+#endif
+    }
+
+    // Counts become places, their exclusive scan. A thread has four neighbours of the lower half of the
+    // counters, and of the upper half if there are more than the block has at a time; the halves' sums
+    // are scanned in one word.
     __device__ void scan(u32 count) {
-        // Counters that a thread scans: neighbours, of one digit.
-        constexpr u32 COUNTERS = S::DIGITS * COPIES, N = COUNTERS <= THREADS       ? 1
-                                                         : COUNTERS <= 2 * THREADS ? 2
-                                                         : COUNTERS <= 4 * THREADS ? 4
-                                                         : COUNTERS <= 8 * THREADS ? 8
-                                                         : COUNTERS <= 16 * THREADS ? 16 : 32;
-        static_assert(N <= COPIES, "a thread's counters are of one digit");
-        constexpr u32 VECTOR = N < 4 ? N : 4;
-        struct __align__(4 * VECTOR) Vector {
-            u32 at[VECTOR];
-        };
-        u32 digits = this->digits();
-        u32 first = thread * N;
-        bool takes_part = first < digits * COPIES;
-        Vector* own = reinterpret_cast<Vector*>(shared.counters + first);
-        u32 total = 0;
-        if (takes_part)
+        constexpr u32 HALF = 4 * THREADS, HALVES = S::COUNTERS > HALF ? 2 : 1;
+        static_assert(COPIES >= 4 && S::COUNTERS <= 2 * HALF && TILE <= 0xffff, "");
+        u32 digits = this->digits(), lane = thread % WARP, warp = thread / WARP;
+        uint4* quads = reinterpret_cast<uint4*>(shared.counters) + thread;
+        u32 own = 0;
 #pragma unroll
-            for (u32 i = 0; i < N / VECTOR; i++) {
-                Vector counts = own[i];
-#pragma unroll
-                for (u32 k = 0; k < VECTOR; k++) total += counts.at[k];
+        for (u32 half = 0; half < HALVES; half++)
+            if (half * HALF + thread * 4 < digits * COPIES) {
+                uint4 counts = quads[half * THREADS];
+                own += counts.x + counts.y + counts.z + counts.w << 16 * half;
             }
-        u32 lane = thread % WARP, warp = thread / WARP, sum = total;
+        u32 sum = own;
 #pragma unroll
         for (u32 step = 1; step < WARP; step *= 2) {
             u32 left = __shfl_up_sync(ALL_LANES, sum, step);
@@ -230,22 +231,18 @@ struct Partition {
         }
         if (lane == WARP - 1) shared.warps[warp] = sum;
         __syncthreads();
-        u32 before = lane < warp ? shared.warps[lane] : 0;
+        u32 of_warp = lane < S::WARPS ? shared.warps[lane] : 0;
+        u32 before = sum_of_warp(lane < warp ? of_warp : 0) + sum - own;
+        u32 lower = HALVES == 2 ? sum_of_warp(of_warp) & 0xffff : 0;
 #pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) before += __shfl_xor_sync(ALL_LANES, before, step);
-        u32 place = before + sum - total;
-        if (takes_part) {
-            if (first % COPIES == 0) shared.begins[first / COPIES] = place;
-#pragma unroll
-            for (u32 i = 0; i < N / VECTOR; i++) {
-                Vector counts = own[i];
-#pragma unroll
-                for (u32 k = 0; k < VECTOR; k++) {
-                    u32 count = counts.at[k];
-                    counts.at[k] = place;
-                    place += count;
-                }
-                own[i] = counts;
+        for (u32 half = 0; half < HALVES; half++) {
+            u32 first = half * HALF + thread * 4;
+            if (first < digits * COPIES) {
+                uint4 counts = quads[half * THREADS];
+                u32 x = half == 0 ? before & 0xffff : lower + (before >> 16);
+                u32 y = x + counts.x, z = y + counts.y, w = z + counts.z;
+                quads[half * THREADS] = {x, y, z, w};
+                if (first % COPIES == 0) shared.begins[first / COPIES] = x;
             }
         }
         if (thread == 0) shared.begins[digits] = count;
@@ -330,11 +327,9 @@ struct Partition {
         u32 buckets = shared.buckets;
         if (thread < buckets && shared.tiles[thread] <= number && number < shared.tiles[thread + 1]) {
             u32 begin = shared.bucket_begins[thread], keys = shared.bucket_begins[thread + 1] - begin;
-            u32 tiles = shared.tiles[thread + 1] - shared.tiles[thread];
-            u32 rows = min((keys - 1) / (tiles * THREADS) + 1 | 1, ITEMS);
-            u64 before = u64(number - shared.tiles[thread]) * (rows * THREADS);
+            u64 before = u64(number - shared.tiles[thread]) * shared.tile_keys[thread];
             u32 skip = u32(min(before, u64(keys)));
-            found = {begin + skip, min(rows * THREADS, keys - skip), thread};
+            found = {begin + skip, min(shared.tile_keys[thread], keys - skip), thread};
         }
         if (thread == 0 && number >= shared.tiles[buckets]) found.count = NONE;
     }
@@ -364,9 +359,17 @@ struct Partition {
                 shared.bucket_begins[i] = task.begins[i << task.b_bits];
             }
         }
-        if (thread == 0) shared.level = level;
+        if (thread == 0) {
+            shared.level = level;
+            shared.ticket = gridDim.x + blockIdx.x;
+        }
         set_digit(level == 0 ? task.first_digit() : task.second_digit());
         __syncthreads();
+        if (thread < shared.buckets) {
+            u32 keys = shared.bucket_begins[thread + 1] - shared.bucket_begins[thread];
+            u32 tiles = shared.tiles[thread + 1] - shared.tiles[thread];
+            if (tiles) shared.tile_keys[thread] = min((keys - 1) / (tiles * THREADS) + 1 | 1, ITEMS) * THREADS;
+        }
         find(blockIdx.x, shared.tile[0]);
         __syncthreads();
         if (shared.tile[0].count != NONE) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
@@ -374,14 +377,14 @@ struct Partition {
             PartitionTile &tile = shared.tile[turn], &next = shared.tile[turn ^ 1];
             if (tile.count == NONE) break;
             if (shared.level == 0) encode(task.codec);
-            u32 ticket = 0;
-            if (thread == 0) ticket = gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
-            count_digits(tile.count);
-            if (thread == 0) shared.ticket = ticket;
-            __syncthreads();
             find(shared.ticket, next);
-            scan(tile.count);
+            u32 ticket = 0;
+            if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
+            count_digits(tile.count);
+            __syncthreads();
+            if (thread == 0) shared.ticket = ticket;
             if (next.count != NONE) prefetch(from(task) + next.begin, next.count);
+            scan(tile.count);
             order(tile.count, cursors(task, tile.bucket));
             if (next.count != NONE)
                 load(from(task) + next.begin, next.count);
