@@ -123,35 +123,48 @@ struct Count {
         uint4 vector[LANES];
         if (reader.rounds > 0) reader.load(vector, 0);
         for (u32 round = 0; round < reader.rounds; round++) {
-            u32 cells[KEYS], seen = 0;
+            // Vectors, by their number, that are left for add_crowded.
+            u32 cells[KEYS], seen = 0, left = 0;
             cells_of(vector[0], cells);
             bool crowded = is_crowded(cells[0]);
-            if (!crowded) {
 #pragma unroll
-                for (u32 lane = 0; lane < LANES; lane++) {
-                    if (lane > 0) cells_of(vector[lane], cells);
-                    // Of the next round, while this one goes on.
-                    vector[lane] = reader.load(round + 1, lane);
-                    if (reader.has(round, lane))
+            for (u32 j = 0; j < LANES; j++) {
+                if (j > 0) cells_of(vector[j], cells);
+                // Of the next round, while this one goes on.
+                vector[j] = reader.load(round + 1, j);
+                bool has = reader.has(round, j);
+                if (crowded) {
+                    if (!all_in_one(cells, has))
+                        left |= 1 << j;
+                    else if (threadIdx.x % WARP == 0)
+                        seen |= add(cells[0], WARP * KEYS);
+                } else if (has) {
 #pragma unroll
-                        for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
+                    for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
                 }
-                if ((seen & EITHER_FULL) == 0) continue;
-            } else {
-                reader.load(vector, round + 1);
             }
-            // What is seldom done takes one lane after the other, read again: for all of them as they stand
-            // in registers it would take as much code for each.
+            bool full = __any_sync(ALL_LANES, seen & EITHER_FULL);
+            if (!full && left == 0) continue;
+            // What is seldom done goes vector by vector, read again: where they stand in registers, each
+            // would need code of its own.
 #pragma unroll 1
-            for (u32 lane = 0; lane < LANES; lane++) {
-                cells_of(reader.load(round, lane), cells);
-                if (crowded)
-                    add_crowded(cells, reader.has(round, lane));
-                else
+            for (u32 j = 0; j < LANES; j++) {
+                cells_of(reader.load(round, j), cells);
+                if (left >> j & 1) add_crowded(cells, reader.has(round, j));
+                if (full)
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
             }
         }
+    }
+
+    // Whether all of a warp's vectors are of one cell.
+    __device__ static bool all_in_one(const u32 (&cells)[KEYS], bool has) {
+        u32 first = __shfl_sync(ALL_LANES, cells[0], 0);
+        bool same = has;
+#pragma unroll
+        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == first;
+        return __all_sync(ALL_LANES, same);
     }
 
     // Whether many of the lanes have one cell: the one of last time, or another, which it is from now on.
@@ -164,13 +177,6 @@ struct Count {
     // All lanes come here, also those that have none.
     __device__ void add_crowded(const u32 (&cells)[KEYS], bool has) {
         is_crowded(cells[0]);
-        bool same = has;
-#pragma unroll
-        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == often;
-        if (__all_sync(ALL_LANES, same)) {
-            if (threadIdx.x % WARP == 0 && add(often, WARP * KEYS) & EITHER_FULL) empty(often);
-            return;
-        }
         u32 others = __ballot_sync(ALL_LANES, cells[0] != often);
         u32 other = __shfl_sync(ALL_LANES, cells[0], others ? __ffs(others) - 1 : 0);
         // How many there are of the two, in a half each.

@@ -99,9 +99,9 @@ struct Probe {
             uint4 vector[LANES];
             reader.load(vector, round);
 #pragma unroll
-            for (u32 lane = 0; lane < LANES; lane++)
+            for (u32 j = 0; j < LANES; j++)
 #pragma unroll
-                for (u32 k = 0; k < reader.KEYS; k++) include(range, task.codec.encode(reader.key(vector[lane], k)));
+                for (u32 k = 0; k < reader.KEYS; k++) include(range, task.codec.encode(reader.key(vector[j], k)));
         }
         return range;
     }
