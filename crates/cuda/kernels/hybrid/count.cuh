@@ -78,6 +78,7 @@ struct Count {
         add_to_counts();
         if (!last_block(task.choice->done, shared.lay_out.last)) return;
         if (turn == 0 && __ldcg(&task.choice->missed)) {
+#pragma unroll 1
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
         } else if (task.cells() <= LayOut<Key>::ALONE) {
             LayOut<Key>(task, shared.lay_out).run_alone();
@@ -150,8 +151,8 @@ struct Count {
 #pragma unroll 1
             for (u32 j = 0; j < LANES; j++) {
                 cells_of(reader.load(round, j), cells);
-                if (left >> j & 1) add_crowded(cells, reader.has(round, j));
-                if (full)
+                u32 before = left >> j & 1 ? add_crowded(cells, reader.has(round, j)) : 0;
+                if (full || before & EITHER_FULL)
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
             }
@@ -174,8 +175,8 @@ struct Count {
         return __popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY;
     }
 
-    // All lanes come here, also those that have none.
-    __device__ void add_crowded(const u32 (&cells)[KEYS], bool has) {
+    // All lanes come here, also those that have none. What was there before is returned as `add` does.
+    __device__ u32 add_crowded(const u32 (&cells)[KEYS], bool has) {
         is_crowded(cells[0]);
         u32 others = __ballot_sync(ALL_LANES, cells[0] != often);
         u32 other = __shfl_sync(ALL_LANES, cells[0], others ? __ffs(others) - 1 : 0);
@@ -188,14 +189,12 @@ struct Count {
                 both += apart;
                 if (!apart) seen |= add(cells[k], 1);
             }
-        if (seen & EITHER_FULL)
-#pragma unroll
-            for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
         both = sum_of_warp(both);
         u32 lane = threadIdx.x % WARP, cell = lane == 0 ? often : other;
         u32 keys = lane == 0 ? both & 0xffff : both >> 16;
         if (lane < 2 && keys > 0)
             if (add(cell, keys) & EITHER_FULL) empty(cell);
+        return seen;
     }
 
     // What was there before has bits of EITHER_FULL where there is something to be emptied.
