@@ -79,6 +79,8 @@ template <class Key>
 struct Choice {
     // Above the window every key's code is as this one.
     Key prefix;
+    // Bits above the window in which keys differ (together.cuh).
+    Key varying;
     u32 path;
     // The window's lowest bit.
     u32 low;

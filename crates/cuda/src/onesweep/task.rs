@@ -1,6 +1,6 @@
 //! What the kernels are told: the structures of `kernels/onesweep/task.cuh`, laid out as there.
 
-use sweepsort_core::{Coder, Word};
+use crate::codec::Codec;
 
 /// Source and result are the same memory.
 pub const IN_PLACE: u32 = 1;
@@ -16,32 +16,6 @@ pub const SOURCE: usize = 0;
 pub const RESULT: usize = 1;
 pub const SCRATCH: usize = 2;
 pub const OTHER: usize = 3;
-
-/// From raw words to codes and back.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Codec<W> {
-    exclusive: W,
-    float_mask: W,
-    rotate: W,
-    infinity: W,
-    ties: u32,
-    identity: u32,
-}
-
-impl<W: Word> From<Coder<W>> for Codec<W> {
-    fn from(coder: Coder<W>) -> Self {
-        let constants = coder.constants();
-        Codec {
-            exclusive: constants.xor,
-            float_mask: constants.float_mask,
-            rotate: constants.rotate,
-            infinity: constants.infinity,
-            ties: u32::from(coder.ties()),
-            identity: u32::from(coder.is_identity()),
-        }
-    }
-}
 
 /// A whole sort. Arrays are addresses on the device, 0 for none.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,13 @@
+// A small input, sorted by one block: a cell of its own, in which the highest bit that varies comes
+// first.
+//
+// Workspace: none. Grid: 1. n: CAPACITY at most.
+#pragma once
+
+#include "local.cuh"
+
+template <class S>
+__device__ inline void sort_alone(const Task<typename S::Key>& task, LocalShared<S>& shared) {
+    wait_for_earlier_kernels();
+    if (task.n > 0) Local<S>(shared).sort_words(task.source, task.result, task.n, task.codec);
+}
