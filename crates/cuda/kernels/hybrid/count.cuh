@@ -8,12 +8,12 @@
 // counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
 // threads' rounds, which is less than FULL again.
 //
-// Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's keys,
-// it and one other cell are counted in registers.
+// Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's
+// keys, it and one other cell are counted in registers.
 //
-// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may lie
-// outside: tails are long. Then the ranges are widened by what was found, and a second turn, which is
-// always enqueued then, counts anew; otherwise it does nothing.
+// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may
+// lie outside: tails are long. Then the ranges are widened by what was found, and a second turn, which
+// is always enqueued then, counts anew; otherwise it does nothing.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
@@ -168,7 +168,7 @@ struct Count {
         return __all_sync(ALL_LANES, same);
     }
 
-    // Whether many of the lanes have one cell: the one of last time, or another, which it is from now on.
+    // Whether many of the lanes have one cell: the one of last time, or another, kept from now on.
     __device__ bool is_crowded(u32 cell) {
         if (__popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY) return true;
         often = __shfl_sync(ALL_LANES, cell, 0);
