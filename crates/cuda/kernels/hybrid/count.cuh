@@ -137,8 +137,8 @@ struct Count {
                 if (crowded) {
                     if (!all_in_one(cells, has))
                         left |= 1 << j;
-                    else if (threadIdx.x % WARP == 0)
-                        seen |= add(cells[0], WARP * KEYS);
+                    else if (threadIdx.x % WARP == 0 && add(cells[0], WARP * KEYS) & EITHER_FULL)
+                        empty(cells[0]);
                 } else if (has) {
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
