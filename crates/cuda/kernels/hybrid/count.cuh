@@ -8,12 +8,12 @@
 // counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
 // threads' rounds, which is less than FULL again.
 //
-// Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's keys,
-// it and one other cell are counted in registers.
+// Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's
+// keys, it and one other cell are counted in registers.
 //
-// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may lie
-// outside: tails are long. Then the ranges are widened by what was found, and a second turn, which is
-// always enqueued then, counts anew; otherwise it does nothing.
+// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may
+// lie outside: tails are long. Then the ranges are widened by what was found, and a second turn, which
+// is always enqueued then, counts anew; otherwise it does nothing.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
@@ -78,6 +78,7 @@ struct Count {
         add_to_counts();
         if (!last_block(task.choice->done, shared.lay_out.last)) return;
         if (turn == 0 && __ldcg(&task.choice->missed)) {
+#pragma unroll 1
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
         } else if (task.cells() <= LayOut<Key>::ALONE) {
             LayOut<Key>(task, shared.lay_out).run_alone();
@@ -123,54 +124,60 @@ struct Count {
         uint4 vector[LANES];
         if (reader.rounds > 0) reader.load(vector, 0);
         for (u32 round = 0; round < reader.rounds; round++) {
-            u32 cells[KEYS], seen = 0;
+            // Vectors, by their number, that are left for add_crowded.
+            u32 cells[KEYS], seen = 0, left = 0;
             cells_of(vector[0], cells);
             bool crowded = is_crowded(cells[0]);
-            if (!crowded) {
 #pragma unroll
-                for (u32 lane = 0; lane < LANES; lane++) {
-                    if (lane > 0) cells_of(vector[lane], cells);
-                    // Of the next round, while this one goes on.
-                    vector[lane] = reader.load(round + 1, lane);
-                    if (reader.has(round, lane))
+            for (u32 j = 0; j < LANES; j++) {
+                if (j > 0) cells_of(vector[j], cells);
+                // Of the next round, while this one goes on.
+                vector[j] = reader.load(round + 1, j);
+                bool has = reader.has(round, j);
+                if (crowded) {
+                    if (!all_in_one(cells, has))
+                        left |= 1 << j;
+                    else if (threadIdx.x % WARP == 0 && add(cells[0], WARP * KEYS) & EITHER_FULL)
+                        empty(cells[0]);
+                } else if (has) {
 #pragma unroll
-                        for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
+                    for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
                 }
-                if ((seen & EITHER_FULL) == 0) continue;
-            } else {
-                reader.load(vector, round + 1);
             }
-            // What is seldom done takes one lane after the other, read again: for all of them as they stand
-            // in registers it would take as much code for each.
+            bool full = __any_sync(ALL_LANES, seen & EITHER_FULL);
+            if (!full && left == 0) continue;
+            // What is seldom done goes vector by vector, read again: where they stand in registers, each
+            // would need code of its own.
 #pragma unroll 1
-            for (u32 lane = 0; lane < LANES; lane++) {
-                cells_of(reader.load(round, lane), cells);
-                if (crowded)
-                    add_crowded(cells, reader.has(round, lane));
-                else
+            for (u32 j = 0; j < LANES; j++) {
+                cells_of(reader.load(round, j), cells);
+                u32 before = left >> j & 1 ? add_crowded(cells, reader.has(round, j)) : 0;
+                if (full || before & EITHER_FULL)
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
             }
         }
     }
 
-    // Whether many of the lanes have one cell: the one of last time, or another, which it is from now on.
+    // Whether all of a warp's vectors are of one cell.
+    __device__ static bool all_in_one(const u32 (&cells)[KEYS], bool has) {
+        u32 first = __shfl_sync(ALL_LANES, cells[0], 0);
+        bool same = has;
+#pragma unroll
+        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == first;
+        return __all_sync(ALL_LANES, same);
+    }
+
+    // Whether many of the lanes have one cell: the one of last time, or another, kept from now on.
     __device__ bool is_crowded(u32 cell) {
         if (__popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY) return true;
         often = __shfl_sync(ALL_LANES, cell, 0);
         return __popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY;
     }
 
-    // All lanes come here, also those that have none.
-    __device__ void add_crowded(const u32 (&cells)[KEYS], bool has) {
+    // All lanes come here, also those that have none. What was there before is returned as `add` does.
+    __device__ u32 add_crowded(const u32 (&cells)[KEYS], bool has) {
         is_crowded(cells[0]);
-        bool same = has;
-#pragma unroll
-        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == often;
-        if (__all_sync(ALL_LANES, same)) {
-            if (threadIdx.x % WARP == 0 && add(often, WARP * KEYS) & EITHER_FULL) empty(often);
-            return;
-        }
         u32 others = __ballot_sync(ALL_LANES, cells[0] != often);
         u32 other = __shfl_sync(ALL_LANES, cells[0], others ? __ffs(others) - 1 : 0);
         // How many there are of the two, in a half each.
@@ -182,14 +189,12 @@ struct Count {
                 both += apart;
                 if (!apart) seen |= add(cells[k], 1);
             }
-        if (seen & EITHER_FULL)
-#pragma unroll
-            for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
         both = sum_of_warp(both);
         u32 lane = threadIdx.x % WARP, cell = lane == 0 ? often : other;
         u32 keys = lane == 0 ? both & 0xffff : both >> 16;
         if (lane < 2 && keys > 0)
             if (add(cell, keys) & EITHER_FULL) empty(cell);
+        return seen;
     }
 
     // What was there before has bits of EITHER_FULL where there is something to be emptied.

@@ -62,6 +62,7 @@ struct LayOut {
 
     __device__ void run_alone() {
         u32 before = 0;
+#pragma unroll 1
         for (u32 first = 0; first < task.cells(); first += THREADS) {
             place(first, before);
             before += shared.total;

@@ -5,16 +5,16 @@
 //         all     ranges: of the keys of each block
 //         sample  ranges: of a sample; choice->path, by the predicted times
 //
-// All keys are read where onesweep is not enqueued behind: the window that count makes of the ranges holds
-// every key then. A sample of a large input is quicker, and shows where so many keys share so few cells
-// that moving them cell by cell is slower than onesweep.
+// All keys are read where onesweep is not enqueued behind: the window that count makes of the ranges
+// holds every key then. A sample of a large input is quicker, and shows where so many keys share so few
+// cells that moving them cell by cell is slower than onesweep.
 //
 // The prediction, in tenths of the time that `count` takes:
 //     onesweep    its histograms, about a count, and a pass for each byte that varies
-//     hybrid      a count, the partitions, local; and by level, each RADIX_BITS below the one before, the
-//                 first just below the window: for keys of a crowded cell, too many for one local sort,
-//                 another count and another partition; if they are all equal, a count alone, the last
-//                 thing to be done to them
+//     hybrid      a count, the partitions, local; and by level, each RADIX_BITS below the one before,
+//                 the first just below the window: for keys of a crowded cell, too many for one local
+//                 sort, another count and another partition; if they are all equal, a count alone, the
+//                 last thing to be done to them
 // The times of the stages are those of uniform keys, 2^28 of them, on an H200. What is predicted only
 // decides about speed.
 //
@@ -24,12 +24,14 @@
 #include "read.cuh"
 #include "window.cuh"
 
+// See above.
 struct StageTimes {
     u32 count, partition, local, pass;
 };
 
 template <class Key>
-constexpr StageTimes STAGE_TIMES = sizeof(Key) == 4 ? StageTimes{10, 26, 31, 29} : StageTimes{10, 24, 28, 26};
+constexpr StageTimes STAGE_TIMES =
+    sizeof(Key) == 4 ? StageTimes{10, 26, 31, 29} : StageTimes{10, 24, 28, 26};
 
 template <class Key>
 struct Probe {
@@ -81,7 +83,8 @@ struct Probe {
         Range<Key> range = shared.range.range();
         if (threadIdx.x == 0) task.ranges[blockIdx.x] = range;
         // Zero is HYBRID.
-        if (task.may_onesweep && faster(range) == ONESWEEP && threadIdx.x == 0) task.choice->path = ONESWEEP;
+        if (task.may_onesweep && faster(range) == ONESWEEP)
+            if (threadIdx.x == 0) task.choice->path = ONESWEEP;
     }
 
     __device__ static void include(Range<Key>& range, Key code) {
@@ -99,9 +102,10 @@ struct Probe {
             uint4 vector[LANES];
             reader.load(vector, round);
 #pragma unroll
-            for (u32 lane = 0; lane < LANES; lane++)
+            for (u32 j = 0; j < LANES; j++)
 #pragma unroll
-                for (u32 k = 0; k < reader.KEYS; k++) include(range, task.codec.encode(reader.key(vector[lane], k)));
+                for (u32 k = 0; k < reader.KEYS; k++)
+                    include(range, task.codec.encode(reader.key(vector[j], k)));
         }
         return range;
     }
@@ -126,6 +130,7 @@ struct Probe {
         return range;
     }
 
+    // Than the other one, as predicted.
     __device__ Path faster(Range<Key> range) {
         constexpr StageTimes TIMES = STAGE_TIMES<Key>;
         u32 bits = task.cell_bits(), low = Window<Key>(range, bits).low, equal = 0;
@@ -138,8 +143,9 @@ struct Probe {
             Crowd crowd = crowded(shift, coarse);
             hybrid += (TIMES.count + TIMES.partition) * crowd.mixed / SAMPLE;
             // The local sort that they do not need, but for the count.
-            if (crowd.equal > equal) hybrid -= (TIMES.local - TIMES.count) * (crowd.equal - equal) / SAMPLE;
-            equal = max(equal, crowd.equal);
+            u32 more = max(equal, crowd.equal) - equal;
+            hybrid -= (TIMES.local - TIMES.count) * more / SAMPLE;
+            equal += more;
             if (crowd.mixed < SAMPLE / 32) break;
         }
         return hybrid < onesweep ? HYBRID : ONESWEEP;
@@ -153,8 +159,8 @@ struct Probe {
         return bytes;
     }
 
-    // More keys of the sample than that many cells bring into it that are just small enough for a local sort,
-    // three sigmas added, and `others` that come in by chance.
+    // The most keys of the sample that so many cells bring into it which are just small enough for a
+    // local sort, and `others` that come in by chance; three sigmas added.
     __device__ u32 most_of(float cells, float others) const {
         float few = float(task.local_keys) * cells * SAMPLE / task.n + others;
         return u32(few + 3 * sqrtf(few)) + 1;
@@ -177,7 +183,8 @@ struct Probe {
         for (u32 item = 0; item < ITEMS; item++)
             if (shared.names[slot[item]] != name[item]) atomicOr(&shared.slots[slot[item]], MIXED);
         __syncthreads();
-        u32 most = most_of(1, float(SAMPLE) / SLOTS), most_coarse = most_of(exp2f(coarse.shift - shift), 0);
+        u32 most = most_of(1, float(SAMPLE) / SLOTS);
+        u32 most_coarse = most_of(exp2f(coarse.shift - shift), 0);
         // Equal ones in the lower half.
         u32 crowd = 0;
 #pragma unroll

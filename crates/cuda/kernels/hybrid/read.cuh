@@ -9,6 +9,7 @@
 template <class Key, u32 LANES>
 struct Reader {
     static constexpr u32 KEYS = 16 / sizeof(Key);
+
     const Key* keys;
     u32 n, head, tail;
     const uint4* first;
@@ -36,7 +37,7 @@ struct Reader {
         return true;
     }
 
-    __device__ bool has(u32 round, u32 lane) const { return round * LANES + lane < mine; }
+    __device__ bool has(u32 round, u32 j) const { return round * LANES + j < mine; }
 
     __device__ static Key key(uint4 vector, u32 k) {
         union {
@@ -46,14 +47,14 @@ struct Reader {
         return both.keys[k];
     }
 
-    // Vectors that the thread has not: again the first, which any may read.
-    __device__ void load(uint4 (&vector)[LANES], u32 round) const {
-#pragma unroll
-        for (u32 lane = 0; lane < LANES; lane++) vector[lane] = load(round, lane);
+    // Instead of a vector that the thread has not: the first, which any may read.
+    __device__ uint4 load(u32 round, u32 j) const {
+        u64 own = blockIdx.x * blockDim.x + threadIdx.x + u64(round * LANES + j) * step;
+        return __ldg(&first[has(round, j) ? own : 0]);
     }
 
-    __device__ uint4 load(u32 round, u32 lane) const {
-        u64 own = blockIdx.x * blockDim.x + threadIdx.x + u64(round * LANES + lane) * step;
-        return __ldg(&first[has(round, lane) ? own : 0]);
+    __device__ void load(uint4 (&vector)[LANES], u32 round) const {
+#pragma unroll
+        for (u32 j = 0; j < LANES; j++) vector[j] = load(round, j);
     }
 };

@@ -128,8 +128,8 @@ struct Task {
     // What the probe fills with zeros: choice, counts, and what a onesweep behind counts in.
     uint4* zeros;
     u32 zero_vectors;
-    // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and reads
-    // a sample, and count is enqueued twice; otherwise the probe reads all keys.
+    // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and
+    // reads a sample, and count is enqueued twice; otherwise the probe reads all keys.
     u32 may_onesweep;
     // Blocks of the probe, Probe::MOST_BLOCKS at most; and for each of them what it has read.
     u32 probe_blocks;

@@ -19,7 +19,8 @@ struct BlockRange {
     __device__ void add(Range<Key> own) {
 #pragma unroll
         for (u32 i = 0; i < WORDS; i++) {
-            u32 is_set = or_of_warp(u32(own.set >> (32 * i))), is_clear = or_of_warp(u32(own.clear >> (32 * i)));
+            u32 is_set = or_of_warp(u32(own.set >> (32 * i)));
+            u32 is_clear = or_of_warp(u32(own.clear >> (32 * i)));
             if (threadIdx.x % WARP == 0) {
                 atomicOr(&set[i], is_set);
                 atomicOr(&clear[i], is_clear);
