@@ -341,8 +341,8 @@ impl Plan {
         unsafe { self.enqueue(stream, places, workspace, &mut None) }
     }
 
-    /// What the last sort that used this workspace did. Where one block sorts alone, it counts as all
-    /// passes. Waits for the stream.
+    /// What the last sort that used this workspace did. Where one block of onesweep sorts alone, all its
+    /// passes count. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Range`], [`Error::Driver`].

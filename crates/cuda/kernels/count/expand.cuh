@@ -28,6 +28,9 @@ struct Expand {
         // Where each group begins in the result.
         u64 begins[GROUPS];
         u64 warps[GROUP / WARP];
+        // Of the share: its begin and end, and the groups of its first and last key.
+        u64 places[2];
+        u32 groups[2];
         // Of the cells that have keys: where they end in the piece, and their words.
         u32 ends[GROUP];
         Key words[GROUP];
@@ -67,14 +70,31 @@ struct Expand {
 
     __device__ u64 end_of(u32 group) const { return group + 1 < GROUPS ? shared.begins[group + 1] : task.n; }
 
-    // Where a share begins. They are equal in keys and groups together.
+    // Where a share begins. They are equal parts of groups, or else equal in keys and groups together.
     __device__ u64 begin_of(u32 number) const {
         if (number == task.shares) return task.n;
+        if (task.parts) {
+            u32 group = number / task.parts;
+            u64 begin = shared.begins[group], keys = end_of(group) - begin;
+            return begin + keys * (number % task.parts) / task.parts;
+        }
         u64 x = (task.n + u64(GROUPS) * FETCH) * number / task.shares;
         u32 group = group_at(x, FETCH);
         u64 begin = shared.begins[group], keys = end_of(group) - begin;
         double part = double(x - begin - u64(group) * FETCH) / double(keys + FETCH);
         return begin + min(u64(part * double(keys)), keys);
+    }
+
+    // The share's begin and end, and the groups of its first and last key.
+    __device__ void locate(u32 share) {
+        if (warp > 0) return;
+        u64 at = begin_of(share + lane % 2), from = __shfl_sync(ALL_LANES, at, 0);
+        bool empty = __shfl_sync(ALL_LANES, at, 1) == from;
+        u32 group = task.parts ? share / task.parts : empty ? 0 : group_at(at - lane % 2, 0);
+        if (lane < 2) {
+            shared.places[lane] = at;
+            shared.groups[lane] = group;
+        }
     }
 
     // The cells of a group, for the piece of the result between two places.
@@ -137,30 +157,39 @@ struct Expand {
         if (thread < head) to[thread] = shared.words[cell_at(thread)];
         if (tail < n) to[tail] = shared.words[cell_at(tail)];
         uint4* vectors_to = reinterpret_cast<uint4*>(to + head);
-        // A warp has a vector a lane at a time. Mostly they lie in one cell, and in that of those before.
-        u32 first = 0, end = 0;
+        // A warp has a row at a time, a vector a lane, where memory's lines begin. Mostly it lies in one
+        // cell, and in that of the row before.
+        u32 ahead = u64(vectors_to) / sizeof(uint4) % WARP;
+        u32 cell = 0, end = 0;
         uint4 same;
-        for (u32 begin = warp * WARP; begin < count; begin += THREADS) {
-            u32 i = begin + lane, place = head + begin * KEYS;
-            u32 behind = head + min(begin + WARP, count) * KEYS;
-            if (behind > end) {
-                first = cell_at(place);
-                end = shared.ends[first];
-                same = splat(shared.words[first]);
+        for (u32 row = warp * WARP; row < ahead + count; row += THREADS) {
+            u32 begin = max(row, ahead) - ahead, behind = min(row + WARP - ahead, count), i = row + lane - ahead;
+            bool own = row + lane >= ahead && i < count;
+            u32 first_place = head + begin * KEYS, last_place = head + behind * KEYS - 1;
+            if (first_place >= end) {
+                cell = cell_at(first_place);
+                end = shared.ends[cell];
+                same = splat(shared.words[cell]);
             }
-            if (behind <= end) {
-                if (i < count) vectors_to[i] = same;
-            } else if (i < count) {
-                u32 own = head + i * KEYS;
-                vectors_to[i] = vector_at(own, cell_at(own, first, cell_at(behind - 1)));
+            if (last_place < end) {
+                if (own) vectors_to[i] = same;
+                continue;
             }
+            u32 last = cell + 1;
+            if (shared.ends[last] <= last_place) last = cell_at(last_place);
+            u32 place = head + i * KEYS;
+            if (own) vectors_to[i] = vector_at(place, cell_at(place, cell, last));
+            cell = last;
+            end = shared.ends[cell];
+            same = splat(shared.words[cell]);
         }
     }
 
-    __device__ void write_share(u64 from, u64 to) {
+    __device__ void write_share() {
+        u64 from = shared.places[0], to = shared.places[1];
         if (from == to) return;
-        u32 last = group_at(to - 1, 0);
-        for (u32 group = group_at(from, 0); group <= last; group++) {
+        u32 last = shared.groups[1];
+        for (u32 group = shared.groups[0]; group <= last; group++) {
             u64 begin = max(from, shared.begins[group]), end = min(to, end_of(group));
             if (begin == end) continue;
             fetch(group, begin, end);
@@ -173,8 +202,11 @@ struct Expand {
         wait_for_earlier_kernels();
         u64 before = exclusive(thread < GROUPS ? task.groups[thread] : 0);
         if (thread < GROUPS) shared.begins[thread] = before;
-        __syncthreads();
-        for (u32 share = blockIdx.x; share < task.shares; share += gridDim.x)
-            write_share(begin_of(share), begin_of(share + 1));
+        for (u32 share = blockIdx.x; share < task.shares; share += gridDim.x) {
+            __syncthreads();
+            locate(share);
+            __syncthreads();
+            write_share();
+        }
     }
 };

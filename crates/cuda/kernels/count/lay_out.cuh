@@ -15,6 +15,8 @@ struct LayOut {
     static constexpr u32 GROUP = Task<Key>::GROUP, GROUPS = Task<Key>::GROUPS;
     // Threads that a cell has.
     static constexpr u32 SHARE = THREADS / GROUP;
+    // Loads that are under way at a time.
+    static constexpr u32 LOADS = 24;
 
     struct Shared {
         u64 keys[THREADS];
@@ -58,8 +60,10 @@ struct LayOut {
         wait_for_earlier_kernels();
         u32 cell = threadIdx.x % GROUP, code = blockIdx.x * GROUP + cell;
         u64 keys = 0;
-#pragma unroll 8
-        for (u32 r = threadIdx.x / GROUP; r < task.readers; r += SHARE) keys += Tally::keys(task, r, code);
+        for (u32 r = threadIdx.x / GROUP; r < task.readers; r += LOADS * SHARE)
+#pragma unroll
+            for (u32 j = 0; j < LOADS; j++)
+                if (r + j * SHARE < task.readers) keys += Tally::keys(task, r + j * SHARE, code);
         if constexpr (GROUPS > 1) count_spills(task, shared);
         shared.keys[threadIdx.x] = keys;
         __syncthreads();

@@ -33,6 +33,9 @@ struct Task {
     u64 n;
     // Blocks of tally that divide the keys among them, and shares of the result, less than 2^20.
     u32 readers, shares;
+    // Shares that each group has, or 0: then they are equal in work wherever the keys are. Of a single
+    // group all.
+    u32 parts;
     // readers x CELLS, of 4 bytes for 8-bit keys (in the order of the codes), of 2 bytes for 16-bit keys
     // (in the order of the slots).
     void* tallies;

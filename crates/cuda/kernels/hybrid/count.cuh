@@ -5,8 +5,8 @@
 //     few cells: the last block to be done lays them out (lay_out.cuh)
 //
 // A counter is half a word: 2^16 of them are 128 KB. One that has reached FULL gives up so many keys to
-// counts: whoever sees it so when adding empties it after its vector. So it never grows by more than all
-// threads' vectors, which is less than FULL again.
+// counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
+// threads' rounds, which is less than FULL again.
 //
 // Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's keys,
 // it and one other cell are counted in registers.
@@ -27,10 +27,9 @@ struct Count {
     static constexpr u32 THREADS = 1024;
     static constexpr u32 FULL = 0x8000, EITHER_FULL = FULL << 16 | FULL;
     static constexpr u32 KEYS = Reader<Key, LANES>::KEYS;
-    static_assert(THREADS * KEYS < FULL, "a counter could run over");
+    static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
     // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
     static constexpr u32 MANY = 6;
-    using Vector = typename Reader<Key, LANES>::Vector;
 
     struct Shared {
         BlockRange<Key> range;
@@ -45,6 +44,8 @@ struct Count {
     // Word i has the counter of cell i in its lower half, that of cell i + words in its upper half.
     u32* counters;
     u32 words;
+    // Which bits of any code are not as in the prefix.
+    Key outside = 0;
     // A cell that many of the warp's keys had.
     u32 often = 0;
 
@@ -53,6 +54,7 @@ struct Count {
 
     // turn: 0, or 1.
     __device__ void run(u32 turn) {
+#pragma unroll 4
         for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
         shared.range.zero();
         wait_for_earlier_kernels();
@@ -69,7 +71,7 @@ struct Count {
             task.choice->low = window.low;
         }
 
-        Key outside = task.codec.identity ? count<true>(window) : count<false>(window);
+        count(window);
         if (outside & window.above) widen(outside & window.above);
         __syncthreads();
         let_next_kernel_in();
@@ -77,7 +79,7 @@ struct Count {
         if (!last_block(task.choice->done, shared.lay_out.last)) return;
         if (turn == 0 && __ldcg(&task.choice->missed)) {
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
-        } else if (task.cells() <= LayOut<Key>::TILE) {
+        } else if (task.cells() <= LayOut<Key>::ALONE) {
             LayOut<Key>(task, shared.lay_out).run_alone();
         }
     }
@@ -95,40 +97,61 @@ struct Count {
         task.choice->missed = 1;
     }
 
-    // Which bits of any code are not as in the prefix.
-    template <bool IDENTITY>
-    __device__ Key count(const Window<Key>& window) {
-        Digit cell{window.low, task.cells() - 1};
-        Key outside = 0;
-        auto cell_of = [&](Key word) {
-            Key code = IDENTITY ? word : task.codec.encode(word);
+    __device__ void count(const Window<Key>& window) {
+        Reader<Key, LANES> reader(task.source, task.n);
+        Digit digit{window.low, task.cells() - 1};
+        auto cell_of = [&](Key code) {
             outside |= code ^ window.prefix;
-            return cell.of(code);
+            return digit.of(code);
+        };
+        auto cells_of = [&](uint4 vector, u32 (&cells)[KEYS]) {
+            Key code[KEYS];
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) code[k] = reader.key(vector, k);
+            if (!task.codec.identity)
+#pragma unroll
+                for (u32 k = 0; k < KEYS; k++) code[k] = task.codec.encode(code[k]);
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) cells[k] = cell_of(code[k]);
         };
 
-        Reader<Key, LANES> reader(task.source, task.n);
         Key word;
-        if (reader.single(word))
-            if (u32 cell = cell_of(word); add(cell, 1) & EITHER_FULL) empty(cell);
-        Vector now[LANES], next[LANES];
-        if (reader.rounds > 0) reader.load(now, 0);
+        if (reader.single(word)) {
+            u32 cell = cell_of(task.codec.encode(word));
+            if (add(cell, 1) & EITHER_FULL) empty(cell);
+        }
+        uint4 vector[LANES];
+        if (reader.rounds > 0) reader.load(vector, 0);
         for (u32 round = 0; round < reader.rounds; round++) {
-            reader.load(next, round + 1);
-            bool crowded = is_crowded(cell_of(now[0].key[0]));
+            u32 cells[KEYS], seen = 0;
+            cells_of(vector[0], cells);
+            bool crowded = is_crowded(cells[0]);
+            if (!crowded) {
 #pragma unroll
+                for (u32 lane = 0; lane < LANES; lane++) {
+                    if (lane > 0) cells_of(vector[lane], cells);
+                    // Of the next round, while this one goes on.
+                    vector[lane] = reader.load(round + 1, lane);
+                    if (reader.has(round, lane))
+#pragma unroll
+                        for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
+                }
+                if ((seen & EITHER_FULL) == 0) continue;
+            } else {
+                reader.load(vector, round + 1);
+            }
+            // What is seldom done takes one lane after the other, read again: for all of them as they stand
+            // in registers it would take as much code for each.
+#pragma unroll 1
             for (u32 lane = 0; lane < LANES; lane++) {
-                u32 cells[KEYS];
-#pragma unroll
-                for (u32 k = 0; k < KEYS; k++) cells[k] = cell_of(now[lane].key[k]);
+                cells_of(reader.load(round, lane), cells);
                 if (crowded)
                     add_crowded(cells, reader.has(round, lane));
-                else if (reader.has(round, lane))
-                    add(cells);
-            }
+                else
 #pragma unroll
-            for (u32 lane = 0; lane < LANES; lane++) now[lane] = next[lane];
+                    for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
+            }
         }
-        return outside;
     }
 
     // Whether many of the lanes have one cell: the one of last time, or another, which it is from now on.
@@ -136,16 +159,6 @@ struct Count {
         if (__popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY) return true;
         often = __shfl_sync(ALL_LANES, cell, 0);
         return __popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY;
-    }
-
-    // A vector's.
-    __device__ void add(const u32 (&cells)[KEYS]) {
-        u32 seen = 0;
-#pragma unroll
-        for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
-        if (seen & EITHER_FULL)
-#pragma unroll
-            for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
     }
 
     // All lanes come here, also those that have none.

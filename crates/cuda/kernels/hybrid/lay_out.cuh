@@ -5,8 +5,9 @@
 //     tiles                   exclusive scan of the tiles that each bucket fills
 //     large, largest          cells for more than one local sort
 //
-// A block has TILE cells, and sums by itself all that lie before; the last block to be done scans the tiles.
-// Grid: 2^cell_bits / TILE. TILE cells or fewer: the last block of count does it, and this is not launched.
+// Many cells: a block has THREADS of them, and sums by itself all that lie before; the last block to be
+// done scans the tiles. Grid: 2^cell_bits / THREADS. Few cells, ALONE at most: the last block of `count`
+// does it all, and this is not launched.
 #pragma once
 
 #include "task.cuh"
@@ -29,8 +30,8 @@ __device__ inline bool last_block(u32& done, bool& last) {
 template <class Key>
 struct LayOut {
     static constexpr u32 THREADS = 1024, WARPS = THREADS / WARP;
-    // Neighbouring cells of a thread; of a block.
-    static constexpr u32 ITEMS = 4, TILE = THREADS * ITEMS;
+    // So few cells are laid out by one block.
+    static constexpr u32 ALONE = 4096;
 
     struct Shared {
         u32 warps[WARPS];
@@ -47,7 +48,7 @@ struct LayOut {
         wait_for_earlier_kernels();
         if (task.choice->path != HYBRID) return;
         let_next_kernel_in();
-        u32 first = blockIdx.x * TILE, before = 0;
+        u32 first = blockIdx.x * THREADS, before = 0;
         const uint4* counts = reinterpret_cast<const uint4*>(task.counts);
 #pragma unroll 8
         for (u32 i = threadIdx.x; i < first / 4; i += THREADS) {
@@ -60,35 +61,30 @@ struct LayOut {
     }
 
     __device__ void run_alone() {
-        place(0, 0);
+        u32 before = 0;
+        for (u32 first = 0; first < task.cells(); first += THREADS) {
+            place(first, before);
+            before += shared.total;
+        }
         __syncthreads();
         scan_tiles();
     }
 
-    // The cells from `first` on.
+    // The cells from `first` on, one for each thread. Leaves their keys in shared.total.
     __device__ void place(u32 first, u32 before) {
-        first += threadIdx.x * ITEMS;
+        u32 cell = first + threadIdx.x;
+        bool is_cell = cell < task.cells();
+        u32 keys = is_cell ? __ldcg(&task.counts[cell]) : 0;
         if (threadIdx.x == 0) shared.largest = 0;
-        u32 keys[ITEMS], all = 0, largest = 0;
-#pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            keys[i] = first + i < task.cells() ? __ldcg(&task.counts[first + i]) : 0;
-            all += keys[i];
-            largest = max(largest, keys[i]);
-        }
-        u32 begin = before + exclusive(all);
-#pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            u32 cell = first + i;
-            if (cell >= task.cells()) continue;
+        u32 begin = before + exclusive(keys);
+        if (is_cell) {
             task.begins[cell] = begin;
             if (task.b_bits > 0) task.cell_cursors[cell] = begin;
             if (cell % (1 << task.b_bits) == 0) task.bucket_cursors[cell >> task.b_bits] = begin;
-            if (cell == task.cells() - 1) task.begins[cell + 1] = task.n;
-            if (keys[i] > task.local_keys) task.large[atomicAdd(&task.choice->large, 1)] = cell;
-            begin += keys[i];
+            if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
+            if (keys > task.local_keys) task.large[atomicAdd(&task.choice->large, 1)] = cell;
         }
-        largest = max_of_warp(largest);
+        u32 largest = max_of_warp(keys);
         if (threadIdx.x % WARP == 0) atomicMax(&shared.largest, largest);
         __syncthreads();
         if (threadIdx.x == 0) atomicMax(&task.choice->largest, shared.largest);

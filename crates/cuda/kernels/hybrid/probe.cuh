@@ -33,7 +33,7 @@ constexpr StageTimes STAGE_TIMES = sizeof(Key) == 4 ? StageTimes{10, 26, 31, 29}
 
 template <class Key>
 struct Probe {
-    static constexpr u32 THREADS = 1024, LANES = 4, MOST_BLOCKS = 1024;
+    static constexpr u32 THREADS = 1024, LANES = 2, MOST_BLOCKS = 1024;
     // Keys of the sample: so many a thread.
     static constexpr u32 ITEMS = 4, SAMPLE = THREADS * ITEMS;
     // Neighbouring cells that are also looked at together: the window's upper bits.
@@ -96,12 +96,12 @@ struct Probe {
         if (reader.single(word)) include(range, task.codec.encode(word));
         for (u32 round = 0; round < reader.rounds; round++) {
             // Vectors that the thread has not are there twice, which changes nothing.
-            typename Reader<Key, LANES>::Vector vector[LANES];
+            uint4 vector[LANES];
             reader.load(vector, round);
 #pragma unroll
             for (u32 lane = 0; lane < LANES; lane++)
 #pragma unroll
-                for (u32 k = 0; k < reader.KEYS; k++) include(range, task.codec.encode(vector[lane].key[k]));
+                for (u32 k = 0; k < reader.KEYS; k++) include(range, task.codec.encode(reader.key(vector[lane], k)));
         }
         return range;
     }

@@ -9,11 +9,6 @@
 template <class Key, u32 LANES>
 struct Reader {
     static constexpr u32 KEYS = 16 / sizeof(Key);
-    union Vector {
-        uint4 words;
-        Key key[KEYS];
-    };
-
     const Key* keys;
     u32 n, head, tail;
     const uint4* first;
@@ -43,11 +38,22 @@ struct Reader {
 
     __device__ bool has(u32 round, u32 lane) const { return round * LANES + lane < mine; }
 
+    __device__ static Key key(uint4 vector, u32 k) {
+        union {
+            uint4 words;
+            Key keys[KEYS];
+        } both = {vector};
+        return both.keys[k];
+    }
+
     // Vectors that the thread has not: again the first, which any may read.
-    __device__ void load(Vector (&vector)[LANES], u32 round) const {
-        const uint4* own = first + (blockIdx.x * blockDim.x + threadIdx.x) + u64(round) * LANES * step;
+    __device__ void load(uint4 (&vector)[LANES], u32 round) const {
 #pragma unroll
-        for (u32 lane = 0; lane < LANES; lane++)
-            vector[lane].words = __ldg(has(round, lane) ? own + u64(lane) * step : first);
+        for (u32 lane = 0; lane < LANES; lane++) vector[lane] = load(round, lane);
+    }
+
+    __device__ uint4 load(u32 round, u32 lane) const {
+        u64 own = blockIdx.x * blockDim.x + threadIdx.x + u64(round * LANES + lane) * step;
+        return __ldg(&first[has(round, lane) ? own : 0]);
     }
 };

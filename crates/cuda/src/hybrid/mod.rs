@@ -363,9 +363,13 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// In one launch, if there is room for so many keys.
+    /// In one launch, if there is room for so many keys. PTX for older drivers has no such kernel, and a
+    /// tile of no keys says so.
     fn together(&self, n: usize, tuning: Tuning) -> Result<Option<Cells>> {
         let shape = self.shapes.get(row::TOGETHER)?;
+        if shape.tile == 0 {
+            return Ok(None);
+        }
         let kernel = self.module.kernel("together")?;
         let most = shape.together(&kernel, self.device.facts())? as usize;
         if n > tuning.together.min(most * shape.tile as usize) {
@@ -686,7 +690,7 @@ mod tests {
                 let keys = n * width.bytes();
                 let arrays = Arrays::of(n, sizes);
                 let more = arrays.bytes - keys;
-                assert!(more <= keys * 12 / 100 + (2 << 20), "{width:?} {n}: {more}");
+                assert!(more <= keys * 12 / 100 + (1 << 20), "{width:?} {n}: {more}");
                 // A onesweep behind takes the same room.
                 let behind = keys + keys / 10;
                 sizes.behind = behind;
