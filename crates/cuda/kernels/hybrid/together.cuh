@@ -176,16 +176,6 @@ struct Together {
         return sum;
     }
 
-    __device__ static u32 sum_of_lanes(u32 own) {
-#if __CUDA_ARCH__ >= 800
-        return __reduce_add_sync(ALL_LANES, own);
-#else
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) own += __shfl_xor_sync(ALL_LANES, own, step);
-        return own;
-#endif
-    }
-
     // Where each cell begins, and where the block's keys go.
     __device__ void scan() {
         u32 own[EACH], totals = 0, sum = 0;
@@ -203,8 +193,8 @@ struct Together {
         }
         __syncthreads();
         if (warp * WARP * EACH < task.cells()) {
-            u32 begin = sum_of_lanes(lane < warp ? shared.totals[lane] : 0) + totals_through - totals;
-            u32 slot = sum_of_lanes(lane < warp ? shared.sums[lane] : 0) + sum_through - sum;
+            u32 begin = sum_of_warp(lane < warp ? shared.totals[lane] : 0) + totals_through - totals;
+            u32 slot = sum_of_warp(lane < warp ? shared.sums[lane] : 0) + sum_through - sum;
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
                 u32 cell = thread * EACH + i;
