@@ -119,8 +119,17 @@ struct Choose<false, A, B> {
     using Type = B;
 };
 
+// Brings keys into the L2 cache.
+template <class Key>
+__device__ inline void prefetch(const Key* begin, const Key* end, u32 threads) {
+    constexpr u32 LINE = 128 / sizeof(Key);
+#pragma unroll 1
+    for (const Key* line = begin + threadIdx.x * LINE; line < end; line += threads * LINE)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+}
+
 // CAPACITY: keys of the largest cell.
-template <class Key_, u32 THREADS_, u32 ITEMS_, u32 CAPACITY_, u32 BIN_BITS_, u32 BLOCKS_, bool RANKS_ = false, u32 BATCH_ = 6, bool WORDS_ = true>
+template <class Key_, u32 THREADS_, u32 ITEMS_, u32 CAPACITY_, u32 BIN_BITS_, u32 BLOCKS_, bool RANKS_ = false, u32 BATCH_ = 6, bool PREFETCH_ = false, bool WORDS_ = true>
 struct LocalShape {
     using Key = Key_;
     // ITEMS: slots that a lane orders.
@@ -129,6 +138,7 @@ struct LocalShape {
     static constexpr bool WORDS = WORDS_ && sizeof(Key) > sizeof(u32);
     static constexpr bool RANKS = RANKS_;
     static constexpr u32 BATCH = BATCH_;
+    static constexpr bool PREFETCH = PREFETCH_;
     static constexpr u32 WARPS = THREADS / WARP, BINS = 1 << BIN_BITS, LINE = WARP * ITEMS;
     static constexpr u32 LOADS = (CAPACITY + THREADS - 1) / THREADS;
     // A warp's share of the slots; its line is longer, since a bin may go beyond.
@@ -616,7 +626,8 @@ struct Local {
 
     // All keys of the block: sorted runs, of a thread's keys first, are merged until there is one.
     __device__ void merge() {
-        u32 each = (count + THREADS - 1) / THREADS, at = min(count, thread * each);
+        // Odd, if may be: then the threads' keys lie in different banks.
+        u32 each = min(ITEMS, (count + THREADS - 1) / THREADS | 1), at = min(count, thread * each);
         u32 own = min(count - at, each);
         Line<Key, ITEMS> line;
         bool ordered = true;
@@ -646,9 +657,10 @@ struct Local {
         }
     }
 
-    // `own` keys from place `at` on of two runs, one behind the other, when merged.
+    // The `own` keys from place `at` on, when two runs, one behind the other, are merged.
     __device__ static void merge_runs(
         Key (&key)[ITEMS], u32 own, const Key* runs, u32 left, u32 right, u32 at) {
+        if (right == 0 || !(runs[left] < runs[left - 1])) return;
         // How many of those before `at` are of the left run.
         u32 low = at > right ? at - right : 0, high = min(at, left);
         while (low < high) {
@@ -676,9 +688,17 @@ struct Local {
 template <class S>
 __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<S>& shared) {
     wait_for_earlier_kernels();
-    if (task.choice->path != HYBRID) return;
+    // The cell that comes where this one is when this one is done.
+    u32 multiprocessors;
+    asm("mov.u32 %0, %%nsmid;" : "=r"(multiprocessors));
+    u32 later = min(blockIdx.x + multiprocessors * S::BLOCKS, gridDim.x - 1);
+    // All at once, before any is looked at.
+    u32 path = task.choice->path, bits = task.choice->low;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
+    u32 later_begin = task.begins[later], later_end = task.begins[later + 1];
+    if (path != HYBRID) return;
+    const auto* keys = task.partitioned();
+    if (S::PREFETCH) prefetch(keys + later_begin, keys + later_end, S::THREADS);
     if (count == 0 || count > task.local_keys) return;
-    Local<S>(shared).sort(task.partitioned() + begin, task.result + begin, count, task.choice->low,
-                          task.codec);
+    Local<S>(shared).sort(keys + begin, task.result + begin, count, bits, task.codec);
 }
