@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! crates/cuda/kernels/**.cu  →  one translation unit a module  →  crates/cuda/images/NAME_BITS.fatbin
-//!                                                                                  NAME_BITS.ptx.gz
+//!                                                                                  NAME_BITS.ptx.xz
 //! ```
 //!
 //! A module's kernels stand in files of their own; the unit, made here, includes them all, so that
@@ -18,9 +18,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
+use lzma_rust2::{XzOptions, XzReader, XzWriter};
 use serde_json::json;
 
 use crate::nvrtc::Nvrtc;
@@ -195,7 +193,7 @@ impl Compiler {
         ];
         Nvrtc::open(&self.nvrtc)?
             .ptx(module.name, &module.unit()?, &options)
-            .with_context(|| module.image(bits, "ptx.gz"))
+            .with_context(|| module.image(bits, "ptx.xz"))
     }
 }
 
@@ -229,9 +227,9 @@ impl Module {
     }
 }
 
-/// Compressed by gzip, without a date.
+/// Compressed by xz. Higher presets only look further back than 8 MiB, and no PTX is as long.
 fn compressed(text: &str) -> Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let mut encoder = XzWriter::new(Vec::new(), XzOptions::with_preset(6))?;
     encoder.write_all(text.as_bytes())?;
     Ok(encoder.finish()?)
 }
@@ -267,7 +265,7 @@ fn build(compiler: &Compiler) -> Result<()> {
     }
     for (module, bits) in widths() {
         let ptx = compiler.ptx(module, bits)?;
-        all.push((module.image(bits, "ptx.gz"), compressed(&ptx)?));
+        all.push((module.image(bits, "ptx.xz"), compressed(&ptx)?));
     }
     for (name, bytes) in &all {
         println!("{name:<20} {:>9} bytes", bytes.len());
@@ -347,11 +345,11 @@ fn check(compiler: &Compiler) -> Result<()> {
         }
     }
     for (module, bits) in widths() {
-        let name = module.image(bits, "ptx.gz");
+        let name = module.image(bits, "ptx.xz");
         let image = folder().join("images").join(&name);
         let image = fs::read(&image).with_context(|| image.display().to_string())?;
         let mut ptx = String::new();
-        GzDecoder::new(&image[..])
+        XzReader::new(&image[..], false)
             .read_to_string(&mut ptx)
             .with_context(|| name.clone())?;
         if ptx != compiler.ptx(module, bits)? {

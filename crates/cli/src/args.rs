@@ -186,8 +186,8 @@ pub struct SortArgs {
           hide_possible_values = true, hide_default_value = true)]
     pub engine: Choice,
 
-    /// The engine's method; of the CPU engine also a classic, to learn from: counting-lsd, split,
-    /// four-way, block-histogram, tile-merge, coalesced, onesweep
+    /// The engine's method: hybrid or count, of cuda also onesweep; of the CPU engine also a classic,
+    /// to learn from: counting-lsd, split, four-way, block-histogram, tile-merge, coalesced, onesweep
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<String>,
 

@@ -29,12 +29,27 @@ struct Codec {
     }
 };
 
+// A code without its lowest bits. What the compiler makes of a 128-bit shift goes through local memory.
+template <class Key>
+__device__ inline Key shifted(Key code, u32 shift) {
+    if constexpr (sizeof(Key) <= sizeof(u64)) {
+        return Key(code >> shift);
+    } else {
+        u64 low = u64(code), high = u64(code >> 64);
+        bool far = shift >= 64;
+        u32 rest = shift % 64;
+        u64 shifted_low = far ? high >> rest : low >> rest | (high << 1) << (63 - rest);
+        u64 shifted_high = far ? 0 : high >> rest;
+        return Key(shifted_high) << 64 | shifted_low;
+    }
+}
+
 // The digit: `bits` neighbouring bits from `shift` on; none at all is a digit that all keys agree in.
 struct Digit {
     u32 shift, mask;
 
     template <class Key>
     __device__ u32 of(Key code) const {
-        return u32(code >> shift) & mask;
+        return u32(shifted(code, shift)) & mask;
     }
 };

@@ -48,3 +48,14 @@ __device__ inline void let_next_kernel_in() {
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
+
+// Words that blocks hand over to one another, with what was written before them.
+__device__ inline u32 read_acquire(const u32* word) {
+    u32 value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ inline void write_release(u32* word, u32 value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}

@@ -14,7 +14,7 @@ use cudarc::driver::{CudaContext, CudaStream, result};
 use crate::canary::Canaries;
 use crate::driver::{self, CudaVersion};
 use crate::error::{Error, Result, while_doing};
-use crate::image::Image;
+use crate::image::{FATBIN_NEEDS, Image};
 use crate::launch::Module;
 use crate::pool::Pool;
 use crate::stream::Stream;
@@ -83,6 +83,16 @@ impl Facts {
             pools: get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? > 0,
             cuda,
         })
+    }
+}
+
+impl Facts {
+    /// Whether kernels wait for the one in front by themselves, so that they can be launched before
+    /// it has ended: those that an image has as machine code for Hopper and later do. PTX is that of
+    /// the oldest architecture, and has no such instruction; what a driver makes of it must not start
+    /// early.
+    pub(crate) fn kernels_wait(&self) -> bool {
+        self.cuda >= FATBIN_NEEDS && matches!(self.capability.0, 9 | 10 | 12)
     }
 }
 

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use flate2::read::GzDecoder;
+use lzma_rust2::XzReader;
 
 use crate::driver::CudaVersion;
 
@@ -36,8 +36,12 @@ pub enum Kind {
     Check,
     /// What is fetched by positions; the width is that of a position.
     Gather,
-    /// The engine's own sort.
+    /// A sort of keys and what travels with them, by digits from the lowest up.
     Onesweep,
+    /// A sort of keys alone, by digits from the highest down, then in shared memory.
+    Hybrid,
+    /// A sort of narrow keys alone, which are counted.
+    Count,
 }
 
 /// Which image: a family of kernels and a key width.
@@ -47,7 +51,7 @@ pub struct Image {
     key_bits: u32,
 }
 
-/// An image's two forms: a fatbin, and PTX compressed by gzip.
+/// An image's two forms: a fatbin, and PTX compressed by xz.
 struct Forms {
     fatbin: &'static [u8],
     ptx: &'static [u8],
@@ -65,7 +69,7 @@ macro_rules! images {
         /// Their forms, in the same order.
         static FORMS: [Forms; Image::ALL.len()] = [$(Forms {
             fatbin: embedded!(concat!($name, "_", $bits, ".fatbin")),
-            ptx: embedded!(concat!($name, "_", $bits, ".ptx.gz")),
+            ptx: embedded!(concat!($name, "_", $bits, ".ptx.xz")),
         }),*];
     };
 }
@@ -132,14 +136,14 @@ impl Image {
 pub(crate) enum Code {
     /// Machine code for many architectures.
     Fatbin(&'static [u8]),
-    /// What the driver compiles, compressed by gzip.
+    /// What the driver compiles, compressed by xz.
     Ptx(&'static [u8]),
 }
 
 /// The text of compressed PTX.
 pub(crate) fn ptx_text(compressed: &[u8]) -> io::Result<String> {
     let mut text = String::new();
-    GzDecoder::new(compressed).read_to_string(&mut text)?;
+    XzReader::new(compressed, false).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -150,6 +154,8 @@ impl fmt::Display for Image {
             Kind::Check => "check",
             Kind::Gather => "gather",
             Kind::Onesweep => "onesweep",
+            Kind::Hybrid => "hybrid",
+            Kind::Count => "count",
         };
         write!(f, "{kind}_{}", self.key_bits)
     }
@@ -192,6 +198,8 @@ mod tests {
                 Kind::Check => "check_disorder",
                 Kind::Gather => "gather",
                 Kind::Onesweep => "histograms",
+                Kind::Hybrid => "probe",
+                Kind::Count => "tally",
             };
             assert!(ptx.contains(&format!(".entry {kernel}(")), "{image}");
             bytes += fatbin.len() + compressed.len();
@@ -214,7 +222,7 @@ mod tests {
         let images = manifest["images"].as_object().unwrap();
         assert_eq!(images.len(), 2 * Image::ALL.len());
         for image in Image::ALL {
-            for (kind, bytes) in [("fatbin", fatbin(image)), ("ptx.gz", ptx(image))] {
+            for (kind, bytes) in [("fatbin", fatbin(image)), ("ptx.xz", ptx(image))] {
                 let entry = &images[&format!("{image}.{kind}")];
                 assert_eq!(entry["bytes"], bytes.len(), "{image}");
                 assert_eq!(entry["sha256"], hash::bytes_hash(bytes), "{image}");

@@ -402,6 +402,15 @@ impl Grid {
         Some(Grid::new(blocks as u32, threads))
     }
 
+    /// With so many blocks instead.
+    #[must_use]
+    pub(crate) fn of(self, blocks: u32) -> Self {
+        Grid {
+            blocks: blocks.into(),
+            ..self
+        }
+    }
+
     /// With dynamic shared memory for each block, in bytes.
     #[must_use]
     pub fn shared(self, bytes: u32) -> Self {
@@ -418,6 +427,15 @@ impl Grid {
     pub fn dependent(self) -> Self {
         Grid {
             dependent: true,
+            ..self
+        }
+    }
+
+    /// As [`dependent`](Self::dependent), where kernels wait.
+    #[must_use]
+    pub(crate) fn dependent_if(self, kernels_wait: bool) -> Self {
+        Grid {
+            dependent: kernels_wait,
             ..self
         }
     }

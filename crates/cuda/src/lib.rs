@@ -16,22 +16,28 @@
 //! | `canary` | guards around every buffer, for tests |
 //! | `image` | the compiled kernels |
 //! | `launch` | modules, kernels, their arguments and launches |
-//! | `plan` | the engine's own sort of what lies on the device: plan, workspace, enqueue |
-//! | `onesweep` | its kernels: which ones, their grids, what they are told |
+//! | `plan` | the engine's own sorts of what lies on the device: plan, workspace, enqueue |
+//! | `algorithm` | which of them a task gets |
+//! | `onesweep`, `hybrid`, `count` | their kernels: which ones, their grids, what they are told |
+//! | `codec`, `shapes` | what kernels are told of codes, and tell of their shapes |
 //! | `classic` | the teaching texts' algorithms, stage by stage |
 //! | `check` | whether what lies on the device is in order, the same multiset, stable |
 //! | `engine` | keys in host memory to the device, sorted there, and back |
 //! | `hash` | the hash of sources and images, shared with the build script and `cargo xtask` |
 
+mod algorithm;
 mod canary;
 mod check;
 pub mod classic;
+mod codec;
+mod count;
 mod device;
 mod driver;
 mod engine;
 mod error;
 #[cfg(test)]
 mod hash;
+mod hybrid;
 mod image;
 mod launch;
 mod memory;
@@ -39,6 +45,7 @@ mod onesweep;
 mod pinned;
 mod plan;
 mod pool;
+mod shapes;
 mod staging;
 mod stream;
 
@@ -55,7 +62,7 @@ pub use image::{Image, Kind};
 pub use launch::{Argument, Extent, Grid, Kernel, Module};
 pub use memory::{Buffer, Layout, Pointer, Slice, SliceMut, Span};
 pub use pinned::Pinned;
-pub use plan::{Plan, Raw};
+pub use plan::{Plan, Ran, Raw};
 pub use staging::{Staging, Tuning};
 pub use stream::{Clock, Event, Fork, Sides, Stream};
 

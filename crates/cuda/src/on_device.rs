@@ -72,6 +72,8 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
             Kind::Check => ("check_positions", Some(Argument::from(5000u64))),
             Kind::Gather => ("gather", None),
             Kind::Onesweep => ("pass_8_wide", None),
+            Kind::Hybrid => ("refine", None),
+            Kind::Count => ("expand", None),
         };
         for code in [image.fatbin(), image.ptx()] {
             let module = Module::load_code(&device, image, code).unwrap();

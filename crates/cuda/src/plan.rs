@@ -15,21 +15,27 @@
 //!
 //! | what is sorted | how |
 //! |---|---|
-//! | keys; keys with values of 4, 8 or 16 bytes; an index | [`Sweep`]: values travel with their keys |
+//! | whole keys alone, of 8 or 16 bits | [`Count`]: counted, and written from the counts |
+//! | whole keys alone, of 32, 64 or 128 bits | [`Hybrid`]: partitioned, then sorted in shared memory |
+//! | keys by some of their bits; keys with values of 4, 8 or 16 bytes; an index | [`Sweep`]: values travel with their keys |
 //! | keys with values of any other size, and keys that tie though they differ | an index in the workspace, which keys and values then follow |
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use sweepsort_core::{Shape, Spec, Stage};
+use sweepsort_core::{Digit, Shape, Spec, Stage};
 
+use crate::algorithm::{Algorithm, Refusal};
 use crate::args;
+use crate::count::Count;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::hybrid::Hybrid;
 use crate::image::{Image, Kind};
 use crate::launch::{Grid, Kernel};
 use crate::memory::{ALIGNMENT, Layout, Pointer, Slice, SliceMut, Span};
-use crate::onesweep::{Payload, Places, Sweep};
+use crate::onesweep::{Payload, Places, RADIX_BITS, Sweep};
 use crate::stream::{Clock, Stream, end};
 
 /// Threads of a block that gathers, and blocks for each multiprocessor.
@@ -45,11 +51,18 @@ const GATHER_BLOCKS: u32 = 8;
 pub struct Plan {
     device: Arc<Device>,
     shape: Shape,
+    /// The bits that decide.
+    bits: Range<u32>,
+    algorithm: Algorithm,
     work: Work,
 }
 
 #[derive(Clone, Debug)]
 enum Work {
+    /// Keys alone are counted.
+    Count(Count),
+    /// Keys alone are partitioned.
+    Hybrid(Hybrid),
     /// Values travel with the keys.
     Travel(Sweep),
     /// Keys and values follow an index.
@@ -66,6 +79,16 @@ struct Follow {
     /// The index's workspace; afterwards, in place, what has been gathered.
     rest: Span<u8>,
     bytes: usize,
+}
+
+/// What a sort did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The algorithm; the device may have decided for another than the plan's.
+    pub algorithm: &'static str,
+    /// How many passes ordered keys, those that had nothing to do left out: of `onesweep` one for each
+    /// digit, of `hybrid` the partitions and the sort in shared memory, of `count` one.
+    pub passes: u32,
 }
 
 /// Addresses on a plan's device, 0 where there is none: memory of other frameworks.
@@ -91,17 +114,15 @@ pub struct Raw {
 impl Plan {
     /// Decides how tasks of this shape are sorted. Loads kernels, if that has not been done yet.
     ///
+    /// [`Spec::algorithm`] is `auto`, or one to insist on: `onesweep`, which sorts everything; `hybrid`
+    /// for whole keys of 32, 64 or 128 bits alone; `count` for those of 8 or 16 bits. What is sorted
+    /// is the same.
+    ///
     /// # Errors
     /// [`Error::Plan`] for what no kernel is for; [`Error::Driver`].
     pub fn new(device: &Arc<Device>, shape: &Shape, spec: &Spec) -> Result<Plan> {
         let n = shape.keys;
         let refused = |why: String| Err(Error::Plan { why });
-        if !matches!(&*spec.algorithm, "auto" | "onesweep") {
-            return refused(format!(
-                "its algorithm is '{}', and plans are for onesweep",
-                spec.algorithm
-            ));
-        }
         if spec.bits.start > spec.bits.end || spec.bits.end > shape.width.bits() {
             return refused(format!(
                 "bits {:?} are not within keys of {} bits",
@@ -120,6 +141,12 @@ impl Plan {
                 "{n} keys are more than entries of 4 bytes can tell apart"
             ));
         }
+        let algorithm = match Algorithm::of(shape, spec) {
+            Ok(algorithm) => algorithm,
+            Err(Refusal { what, instead }) => {
+                return refused(format!("there is no {what}; ask for {instead}"));
+            }
+        };
         let payload = match (shape.argsort, shape.payload_bytes) {
             (true, bytes) => Some(Payload::Index(bytes)),
             (false, 0) => Some(Payload::None),
@@ -129,13 +156,17 @@ impl Plan {
         // Codes that tie cannot be turned back into the keys.
         let payload =
             payload.filter(|payload| matches!(payload, Payload::Index(_)) || !spec.codec.ties);
-        let work = match payload {
-            Some(payload) => Work::Travel(Sweep::new(device, n, shape.width, payload, spec)?),
-            None => Work::Follow(Box::new(Follow::new(device, shape, spec)?)),
+        let work = match (algorithm, payload) {
+            (Algorithm::Count, _) => Work::Count(Count::new(device, n, shape.width, spec)?),
+            (Algorithm::Hybrid, _) => Work::Hybrid(Hybrid::new(device, n, shape.width, spec)?),
+            (_, Some(payload)) => Work::Travel(Sweep::new(device, n, shape.width, payload, spec)?),
+            (_, None) => Work::Follow(Box::new(Follow::new(device, shape, spec)?)),
         };
         Ok(Plan {
             device: device.clone(),
             shape: *shape,
+            bits: spec.bits.clone(),
+            algorithm,
             work,
         })
     }
@@ -150,25 +181,35 @@ impl Plan {
         &self.device
     }
 
+    /// The algorithm that it is for, `onesweep`, `hybrid` or `count`; see also [`ran`](Self::ran).
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm.name()
+    }
+
     /// Bytes of workspace that a sort needs: for keys alone as much as the keys and a twelfth (32 bits)
-    /// to a fifth (128 bits) more, for 8-bit keys next to none, for pairs and an index up to twice the
-    /// records and as much more. It must start at a multiple of 256.
+    /// to a fifth (128 bits) more, for 8-bit keys up to 140 kB and for 16-bit keys up to 20 MB whatever
+    /// their number, for pairs and an index up to twice the records and as much more. It must start at a
+    /// multiple of 256.
     pub fn workspace_bytes(&self) -> usize {
         match &self.work {
+            Work::Count(count) => count.workspace_bytes(),
+            Work::Hybrid(hybrid) => hybrid.workspace_bytes(),
             Work::Travel(sweep) => sweep.workspace_bytes(),
             Work::Follow(follow) => follow.bytes,
         }
     }
 
-    /// Passes where none is skipped: the 8-bit digits in the range of bits.
+    /// Passes of a plain radix sort that skips none: the 8-bit digits in the range of bits.
     pub fn passes(&self) -> u32 {
-        self.sweep().digits()
+        (self.bits.end - self.bits.start).div_ceil(RADIX_BITS)
     }
 
-    fn sweep(&self) -> &Sweep {
+    /// The digits that keys are moved by, in the order of the passes, where all bits vary.
+    pub(crate) fn digits(&self) -> Vec<Digit> {
         match &self.work {
-            Work::Travel(sweep) => sweep,
-            Work::Follow(follow) => &follow.sweep,
+            Work::Count(count) => count.digits(),
+            Work::Hybrid(hybrid) => hybrid.digits(),
+            Work::Travel(_) | Work::Follow(_) => Digit::cover(self.bits.clone(), RADIX_BITS),
         }
     }
 
@@ -300,21 +341,30 @@ impl Plan {
         unsafe { self.enqueue(stream, places, workspace, &mut None) }
     }
 
-    /// How many passes ordered keys in the last sort that used this workspace, those that had nothing
-    /// to do left out; where one block sorts alone, all of [`passes`](Self::passes). Waits for the
-    /// stream.
+    /// What the last sort that used this workspace did. Where one block of onesweep sorts alone, all its
+    /// passes count. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Range`], [`Error::Driver`].
-    pub fn passes_run(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<u32> {
+    pub fn ran(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<Ran> {
         match &self.work {
-            Work::Travel(sweep) => sweep.passes_run(stream, workspace),
-            Work::Follow(follow) => follow.sweep.passes_run(stream, &follow.rest(workspace)?),
+            Work::Count(count) => Ok(count.ran()),
+            Work::Hybrid(hybrid) => hybrid.ran(stream, workspace),
+            Work::Travel(sweep) => sweep.ran(stream, workspace),
+            Work::Follow(follow) => follow.sweep.ran(stream, &follow.rest(workspace)?),
         }
     }
 
+    /// The passes of [`ran`](Self::ran).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn passes_run(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<u32> {
+        Ok(self.ran(stream, workspace)?.passes)
+    }
+
     /// The same plan with a ranker that is wrong on purpose, for the proof that a wrong tile is found
-    /// and ranked again; of 32-bit keys alone or with values of 4 bytes.
+    /// and ranked again; of onesweep on 32-bit keys alone or with values of 4 bytes.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -322,7 +372,7 @@ impl Plan {
     pub fn disordered(self) -> Result<Plan> {
         let work = match self.work {
             Work::Travel(sweep) => Work::Travel(sweep.disordered(&self.device)?),
-            follow => follow,
+            other => other,
         };
         Ok(Plan { work, ..self })
     }
@@ -345,6 +395,14 @@ impl Plan {
         }
         self.fits(&places, &workspace)?;
         match &self.work {
+            // SAFETY: the caller's promise.
+            Work::Count(count) => unsafe {
+                count.enqueue(stream, places.keys, places.keys_to, &workspace, clock)
+            },
+            // SAFETY: the caller's promise.
+            Work::Hybrid(hybrid) => unsafe {
+                hybrid.enqueue(stream, places.keys, places.keys_to, &workspace, clock)
+            },
             // SAFETY: the caller's promise.
             Work::Travel(sweep) => unsafe { sweep.enqueue(stream, places, &workspace, clock) },
             Work::Follow(follow) => {

@@ -22,14 +22,25 @@
 //! | `suite/…` | the testkit's table, with guards around every buffer |
 //! | `memory/oom` | memory that is short, at a plan and in the engine, and then is not |
 //! | `blocks/…` | digits and blocks of every kind that an algorithm takes |
-//! | `large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
+//! | `hybrid/32` to `128`, `count/…` | keys alone in every pattern, type and order, around every threshold |
+//! | `hybrid/forced` | algorithms asked for by name: what each sorts, and what it refuses |
+//! | `hybrid/canaries` | keys alone at every address, workspaces that hold anything |
+//! | `hybrid/graph` | one graph for each width and size, replayed with every pattern |
+//! | `hybrid/streams` | keys alone of all widths sorted at once, two streams sharing a plan |
+//! | `large/…`, `hybrid/large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
 
 mod bisection;
 mod checks;
 mod golden;
+mod hybrid;
+mod keys;
 mod large;
+mod misplaced;
 mod onesweep;
 mod record;
+mod resident;
+mod rig;
+mod sorting;
 
 use sweepsort_core::{Width, with_width};
 use sweepsort_cuda::CudaEngine;
@@ -76,6 +87,7 @@ pub fn cuda_cases() -> Vec<Case> {
         }));
     }
     cases.extend(onesweep::cases());
+    cases.extend(hybrid::cases());
     for &algorithm in Algorithm::ALL {
         let name = algorithm.name();
         cases.push(Case::new(format!("bisect/{name}"), move || {
@@ -87,7 +99,7 @@ pub fn cuda_cases() -> Vec<Case> {
         cases.push(Case::new(format!("suite/{name}"), move || {
             let scope = Scope {
                 largest_power: 20,
-                one_in: 6,
+                one_in: 8,
                 tiles: &[1024, 4096, 8192],
             };
             run_suite(algorithm, None, None, scope)
@@ -115,6 +127,10 @@ pub fn cuda_cases() -> Vec<Case> {
     cases
 }
 
+fn case(name: &str, run: fn() -> anyhow::Result<usize>) -> Case {
+    Case::new(name.to_owned(), move || told(run()))
+}
+
 /// What did not hold, in words.
 fn told(outcome: anyhow::Result<usize>) -> Result<usize, String> {
     outcome.map_err(|error| format!("{error:#}"))
@@ -124,6 +140,18 @@ fn told(outcome: anyhow::Result<usize>) -> Result<usize, String> {
 fn guarded() -> Result<CudaEngine, String> {
     let device = sweepsort_cuda::Device::open_guarded(0).map_err(|error| error.to_string())?;
     CudaEngine::on(device).map_err(|error| error.to_string())
+}
+
+/// The testkit's table, through the engine, by an algorithm that does all of it.
+fn whole_suite(algorithm: &'static str, scope: Scope) -> Result<usize, String> {
+    let engine = guarded()?;
+    let outcome = suite::run(&engine, algorithm, scope)?;
+    let written = engine.device().check_canaries();
+    written.map_err(|error| error.to_string())?;
+    match outcome.unsupported {
+        0 => Ok(outcome.passed),
+        some => Err(format!("{some} cases are not supported")),
+    }
 }
 
 fn run_suite(
@@ -150,7 +178,7 @@ fn blocks(algorithm: Algorithm) -> Result<usize, String> {
                 Some(radix_bits),
                 Some(block),
                 Scope {
-                    one_in: 400,
+                    one_in: 500,
                     largest_power: 14,
                     ..Scope::SMALL
                 },

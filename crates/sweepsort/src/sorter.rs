@@ -117,10 +117,13 @@ impl Builder {
 
     /// The method, one that the engine has; `auto` unless said otherwise.
     ///
-    /// The CUDA engine has `onesweep`, its own, and `split`, `four-way`, `block-histogram`, `tile-merge`
-    /// and `coalesced` for keys of 32 and 64 bits. The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it
-    /// runs the readable twins of the classics on one thread, to learn from and to compare with:
-    /// `counting-lsd`, `split`, `four-way`, `block-histogram`, `tile-merge`, `coalesced`, `onesweep`.
+    /// The CUDA engine's own are `auto`; `onesweep`, which sorts everything; `hybrid` for whole keys of
+    /// 32, 64 or 128 bits alone; and `count` for those of 8 or 16 bits. Besides, it has `split`,
+    /// `four-way`, `block-histogram`, `tile-merge` and `coalesced` for keys of 32 and 64 bits.
+    ///
+    /// The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins of the
+    /// classics on one thread, to learn from and to compare with: `counting-lsd`, `split`, `four-way`,
+    /// `block-histogram`, `tile-merge`, `coalesced`, `onesweep`.
     pub fn algorithm(mut self, name: impl Into<String>) -> Self {
         self.algorithm = Some(name.into());
         self

@@ -67,7 +67,7 @@ pub struct Args {
     pub block: Vec<usize>,
 
     /// What is done otherwise, for --residence device: in-place, graph (a replay of a captured sort;
-    /// both onesweep), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced),
+    /// both of cuda's own), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced),
     /// or text for nothing
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub variant: Vec<String>,

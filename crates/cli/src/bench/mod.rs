@@ -497,6 +497,7 @@ impl Session<'_> {
             let what = Row {
                 contender: contender.name.clone(),
                 threads: 1,
+                algorithm: contender.algorithm().map(str::to_owned),
                 peak_bytes: contender.workspace_bytes(),
                 ..what.clone()
             };
@@ -610,7 +611,8 @@ fn row(what: Row, ours: Option<&Ours>, mut outcome: Outcome, floor_s: Option<f64
     let engine = ours.map(|ours| report.map_or(ours.engine.name(), |report| report.engine));
     let algorithm = ours.and_then(|ours| {
         let ran = report.map(|report| report.algorithm.to_owned());
-        ran.or_else(|| ours.method.algorithm.clone())
+        ran.or_else(|| what.algorithm.clone())
+            .or_else(|| ours.method.algorithm.clone())
     });
     Row {
         contender: match (ours, engine) {

@@ -1,6 +1,6 @@
 // What a hybrid sort is told and what it keeps.
 //
-//     probe       a sample of the keys: which bits vary, and whether few values have most keys (probe.cuh)
+//     probe       which bits vary; of a sample, also whether few values have most keys (probe.cuh)
 //     count       a histogram over the cells, in one read (count.cuh)
 //     lay_out     its exclusive scan: where each cell begins, where each tile finds its keys (lay_out.cuh)
 //     partition   keys to the bucket of their first digit, then to their cell (partition.cuh)
@@ -30,20 +30,71 @@ enum Path : u32 {
     ONESWEEP = 1,
 };
 
+// A stretch of keys that is too large for a block, while it is being partitioned (refine.cuh).
+constexpr u32 PART_BITS = 8;
+constexpr u32 PART_RADIX = 1 << PART_BITS;
+
+struct Part {
+    u32 begin, count;
+    // All keys agree from this bit up.
+    u32 below;
+    // Where they lie.
+    u32 side;
+    // Tiles that are not done.
+    u32 pending, unused;
+    // Bits in which not all keys are as the first one.
+    u64 varying[2];
+    // How many keys each bucket has; then where its next one goes; in the end, where it ends.
+    u32 cursors[PART_RADIX];
+};
+
+// Something to do, for one block.
+struct alignas(16) Step {
+    enum Does : u32 { NOTHING, CELL, COUNT, PARTITION, LOCAL, EMIT };
+    u32 does;
+    u16 side;
+    // That are left to sort by.
+    u16 bits;
+    // CELL: its number. COUNT and PARTITION: where the part begins, and which tile. LOCAL and EMIT:
+    // where the keys begin, and how many.
+    u32 at, of;
+};
+
+// Steps are taken by tickets, first the cells that are too large, then what has been put in.
+struct Queue {
+    u32 head, tail;
+    // Steps before this one can be taken.
+    u32 published;
+    u32 done;
+};
+
+// Which bits some code has set, and which some code has clear; those that are in both vary.
+template <class Key>
+struct Range {
+    Key set, clear;
+};
+
 // What the device finds out and decides. It begins as zeros.
 template <class Key>
 struct Choice {
-    // A code of the sample: above the window every key's code is as this one.
+    // Above the window every key's code is as this one.
     Key prefix;
+    // Bits above the window in which keys differ (together.cuh).
+    Key varying;
     u32 path;
     // The window's lowest bit.
     u32 low;
     // Keys of the largest cell.
     u32 largest;
+    // Whether keys lie outside of the window that the probe's sample shows (count.cuh).
+    u32 missed;
     // Blocks of a kernel that are done, where the last one goes on.
     u32 done;
     // Tickets of the two partitions' tiles.
     u32 tickets[2];
+    // Cells that have more than local_keys keys.
+    u32 large;
+    Queue queue;
 };
 
 template <class Key>
@@ -56,7 +107,7 @@ struct Task {
     // Of a code; all of them decide.
     u32 key_bits;
     u32 a_bits, b_bits;
-    // Keys of a tile of the second partition, and of the largest cell that `local` sorts.
+    // Keys of a tile of the second partition, and of the largest cell that local sorts.
     u32 tile, local_keys;
     Choice<Key>* choice;
     // 2^cell_bits: how many keys each cell has. Begins as zeros.
@@ -69,6 +120,20 @@ struct Task {
     u32* cell_cursors;
     // 2^a_bits + 1: tiles of the second partition before each bucket, the last all of them.
     u32* tiles;
+    // The numbers of the cells that have more than local_keys keys.
+    u32* large;
+    // Of refine.
+    Part* parts;
+    Step* steps;
+    // What the probe fills with zeros: choice, counts, and what a onesweep behind counts in.
+    uint4* zeros;
+    u32 zero_vectors;
+    // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and reads
+    // a sample, and count is enqueued twice; otherwise the probe reads all keys.
+    u32 may_onesweep;
+    // Blocks of the probe, Probe::MOST_BLOCKS at most; and for each of them what it has read.
+    u32 probe_blocks;
+    Range<Key>* ranges;
     Codec<Key> codec;
 
     __device__ u32 cell_bits() const { return a_bits + b_bits; }

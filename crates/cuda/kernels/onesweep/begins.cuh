@@ -25,6 +25,7 @@ struct Begins {
     __device__ static void run(const Task<Key>& task, Shared& shared) {
         wait_for_earlier_kernels();
         let_next_kernel_in();
+        if (!task.goes()) return;
         for (u32 pass = 0; pass < task.passes; pass++) {
             u64 count = task.histograms[pass * RADIX + threadIdx.x];
             bool constant = __syncthreads_or(count == task.n || task.digit(pass).mask == 0);

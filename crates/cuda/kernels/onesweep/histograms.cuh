@@ -73,10 +73,19 @@ struct Histograms {
         }
     }
 
+    // The passes' states begin as zeros.
+    __device__ void clear_states() {
+        u64 words = u64(task.passes) * task.tiles * RADIX, step = u64(gridDim.x) * THREADS * 4;
+        for (u64 i = (u64(blockIdx.x) * THREADS + threadIdx.x) * 4; i < words; i += step)
+            *reinterpret_cast<uint4*>(task.states + i) = uint4{};
+    }
+
     __device__ void run() {
         for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
         __syncthreads();
         wait_for_earlier_kernels();
+        if (!task.goes()) return;
+        clear_states();
         const Key* keys = task.keys[SOURCE];
 
         // Keys before the first whole vector, and after the last.

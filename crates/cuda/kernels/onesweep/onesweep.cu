@@ -3,7 +3,6 @@
 //     histograms, begins          once
 //     pass_V_wide, pass_V_narrow  once for each digit and portion; V: bytes of a value, 0 for none
 //     pass_0_range_wide           keys alone, where bits outside the range tell equal keys apart
-//     pass_0_fill                 8-bit keys alone, whole: instead of their one pass
 //     small_V, tiny               instead of all these
 //     disordered_V                a narrow pass_V with a ranker that is wrong on purpose, for the proof;
 //                                 32-bit keys only
@@ -11,7 +10,6 @@
 #include "../key.cuh"
 #include "begins.cuh"
 #include "disordered.cuh"
-#include "fill.cuh"
 #include "histograms.cuh"
 #include "tuning.cuh"
 
@@ -75,17 +73,7 @@ using Values4 = Tuning<Key, u32, Check::TAGS>;
 using Values8 = Tuning<Key, u64, Check::TAGS>;
 using Values16 = Tuning<Key, uint4, Check::TAGS>;
 
-#if SWEEPSORT_KEY_BITS == 8
-// Grid: up to BLOCKS a multiprocessor. Shared: none but its own.
-extern "C" __global__ void __launch_bounds__(Fill<Key>::THREADS, Fill<Key>::BLOCKS)
-pass_0_fill(const __grid_constant__ Task<Key> task, u32, u32) {
-    __shared__ typename Fill<Key>::Shared shared;
-    Fill<Key>(task, shared).run();
-}
-PASS(pass_0_narrow, Keys::Narrow)
-#else
 KERNELS(0, Keys)
-#endif
 PASS(pass_0_range_wide, Ranges::Wide)
 KERNELS(4, Values4)
 KERNELS(8, Values8)

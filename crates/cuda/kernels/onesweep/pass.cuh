@@ -398,6 +398,7 @@ struct Pass {
 
     __device__ void run(u32 pass, u32 portion) {
         wait_for_earlier_kernels();
+        if (!task.goes()) return;
         route = task.routes[pass];
         start = u64(portion) * task.portion_tiles * TILE;
         u64 left = task.n - start;

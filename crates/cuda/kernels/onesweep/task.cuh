@@ -10,7 +10,7 @@
 // reads and writes, such that the last one to move keys writes the result.
 //
 // Shapes: histograms passes x RADIX; begins passes x portions x RADIX; routes passes; tickets
-// passes x portions; states passes x tiles x RADIX. Histograms, tickets and states begin as zeros.
+// passes x portions; states passes x tiles x RADIX. Histograms and tickets begin as zeros.
 #pragma once
 
 #include "../codec.cuh"
@@ -41,6 +41,9 @@ enum Flags : u32 {
     APART = 8,
 };
 
+// What tells an enqueued sort that it is wanted; hybrid/task.cuh has the same.
+constexpr u32 GO = 1;
+
 // Where a task is in place, the number of passes is even (RECORDS or APART: not one), if need be by
 // a last one of no bits.
 template <class Key>
@@ -54,11 +57,15 @@ struct Task {
     Route* routes;
     u32* tickets;
     u32* states;
+    // Where it is decided whether this sort is to be done at all: GO, or nothing is. Null: it is.
+    const u32* go;
     u32 begin_bit, end_bit, passes;
     // Counts in states have 30 bits, so a pass takes one launch for each portion of fewer keys.
     u32 tiles, portion_tiles, portions;
     u32 flags;
     Codec<Key> codec;
+
+    __device__ bool goes() const { return go == nullptr || *go == GO; }
 
     __device__ bool has(Flags flag) const { return flags & flag; }
 

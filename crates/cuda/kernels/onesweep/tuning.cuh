@@ -11,19 +11,10 @@
 // rows are Hopper's cut down, and not measured.
 #pragma once
 
+#include "../limits.cuh"
 #include "pass.cuh"
 #include "small.cuh"
 #include "tiny.cuh"
-
-#if __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
-constexpr u32 SHARED_KB = 227;
-#elif __CUDA_ARCH__ == 800
-constexpr u32 SHARED_KB = 163;
-#elif __CUDA_ARCH__ == 750
-constexpr u32 SHARED_KB = 64;
-#else
-constexpr u32 SHARED_KB = 99;
-#endif
 
 // Threads of a block, keys a thread, blocks a multiprocessor.
 struct Row {

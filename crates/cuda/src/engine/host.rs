@@ -3,11 +3,10 @@
 use sweepsort_core::{DataState, Error, IndexMut, Result, Stage, Task, WordsMut, with_words};
 
 use super::CudaEngine;
-use super::classic::Ran;
 use crate::error::Result as DeviceResult;
 use crate::memory::SliceMut;
 use crate::onesweep::Places;
-use crate::plan::Plan;
+use crate::plan::{Plan, Ran};
 use crate::stream::Clock;
 
 /// Where a task's arrays lie in host memory. They are borrowed as long as the task.
@@ -51,24 +50,25 @@ impl Host {
 
 impl CudaEngine {
     /// Runs a task by a plan.
-    pub(super) fn run_onesweep(
+    pub(super) fn run_plan(
         &self,
         task: Task<'_>,
         plan: &Plan,
         clock: &mut Clock,
-    ) -> Result<Ran> {
+    ) -> Result<(Ran, DeviceResult<()>)> {
         let host = Host::of(task).ok_or_else(|| Error::Unsupported {
             engine: "cuda",
             what: "this kind of task".into(),
             instead: "keys, pairs or argsort".into(),
         })?;
         // SAFETY: the task's arrays are borrowed until this returns, and of the plan's shape.
-        let ran = unsafe { self.there_and_back(plan, &host, clock) };
-        ran.map_err(|error| error.into_core(DataState::Untouched))
+        let done = unsafe { self.there_and_back(plan, &host, clock) };
+        done.map_err(|error| error.into_core(DataState::Untouched))
     }
 
     /// All memory is taken before the first copy, and all work is done before the first write to the
-    /// host: what fails until then leaves the task's data as it was.
+    /// host: what fails until then leaves the task's data as it was. Returns what was done, and whether
+    /// the output came back.
     ///
     /// # Safety
     /// The host's arrays are those of the plan's shape, and nobody else's meanwhile.
@@ -77,7 +77,7 @@ impl CudaEngine {
         plan: &Plan,
         host: &Host,
         clock: &mut Clock,
-    ) -> DeviceResult<Ran> {
+    ) -> DeviceResult<(Ran, DeviceResult<()>)> {
         let (stream, shape) = (&self.stream, plan.shape());
         let key_bytes = shape.keys * shape.width.bytes();
         let value_bytes = shape.keys * shape.payload_bytes;
@@ -105,9 +105,9 @@ impl CudaEngine {
         let workspace = SliceMut::from(&mut workspace);
         let (at, len) = (workspace.pointer(), workspace.len());
         // SAFETY: the buffers have the plan's shape, and are used in this stream alone.
-        let passes = unsafe {
+        let ran = unsafe {
             plan.enqueue(stream, places, workspace, &mut Some(&mut *clock))?;
-            plan.passes_run(stream, &SliceMut::from_raw(at, len))?
+            plan.ran(stream, &SliceMut::from_raw(at, len))?
         };
         stream.synchronize()?;
         let back = || {
@@ -121,6 +121,6 @@ impl CudaEngine {
                     .download_bytes(stream, values_at, host.values, value_bytes)
             }
         };
-        Ok((passes, back()))
+        Ok((ran, back()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `host` | tasks sorted by onesweep: memory on the device, the way there and back |
+//! | `host` | tasks sorted by a plan: memory on the device, the way there and back |
 //! | `classic` | the teaching texts' algorithms, also of what lies on the device |
 
 mod classic;
@@ -12,11 +12,13 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use sweepsort_core::{
-    DataState, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Stage, Task, same_length,
+    DataState, Engine, Error, Plan, Report, Result, Shape, Spec, Stage, Task, same_length,
 };
 
+use crate::algorithm::{Algorithm, Refusal};
 use crate::classic::Variant;
 use crate::device::Device;
+use crate::plan::Ran;
 use crate::staging::Staging;
 use crate::stream::{Clock, Sides, Stream};
 
@@ -34,9 +36,6 @@ pub struct CudaEngine {
     /// What is done otherwise than the algorithm has it.
     pub variant: Variant,
 }
-
-/// The engine's own sort, which `auto` takes.
-const ONESWEEP: &str = "onesweep";
 
 impl CudaEngine {
     /// The engine on a device.
@@ -81,7 +80,7 @@ impl CudaEngine {
     /// # Errors
     /// [`Error::UnknownAlgorithm`], [`Error::Unsupported`].
     pub fn check(&self, algorithm: &str) -> Result<()> {
-        if !is_own(algorithm) {
+        if !Algorithm::is_own(algorithm) {
             self.options::<u32>(self.classic(algorithm)?, 0..u32::BITS)?;
             return Ok(());
         }
@@ -97,26 +96,26 @@ impl CudaEngine {
 }
 
 impl CudaEngine {
-    /// The plan of the engine's own sort, and what it says to others: keys and values go to the
+    /// The plan of one of the engine's own sorts, and what it says to others: keys and values go to the
     /// device, so they count as workspace.
     fn own_plan(&self, shape: &Shape, spec: &Spec) -> Result<(crate::Plan, Plan)> {
+        Algorithm::of(shape, spec).map_err(|Refusal { what, instead }| Error::Unsupported {
+            engine: self.name(),
+            what,
+            instead,
+        })?;
         let own = crate::Plan::new(&self.device, shape, spec);
         let own = own.map_err(|error| error.into_core(DataState::Untouched))?;
         let record = shape.width.bytes() + shape.payload_bytes;
         let plan = Plan {
             engine: self.name(),
-            algorithm: ONESWEEP,
-            digits: Digit::cover(spec.bits.clone(), crate::onesweep::RADIX_BITS),
+            algorithm: own.algorithm(),
+            digits: own.digits(),
             workspace_bytes: own.workspace_bytes() + shape.keys * record,
             threads: 1,
         };
         Ok((own, plan))
     }
-}
-
-/// Whether a name is that of the engine's own sort.
-fn is_own(algorithm: &str) -> bool {
-    matches!(algorithm, "auto" | ONESWEEP)
 }
 
 impl Engine for CudaEngine {
@@ -125,20 +124,23 @@ impl Engine for CudaEngine {
     }
 
     fn algorithms(&self) -> &'static [&'static str] {
-        &[
-            "auto",
-            ONESWEEP,
+        const NAMES: &[&str] = &[
+            Algorithm::AUTO,
+            Algorithm::Onesweep.name(),
+            Algorithm::Hybrid.name(),
+            Algorithm::Count.name(),
             "split",
             "four-way",
             "block-histogram",
             "tile-merge",
             "coalesced",
-        ]
+        ];
+        NAMES
     }
 
     fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {
         self.check(&spec.algorithm)?;
-        if !is_own(&spec.algorithm) {
+        if !Algorithm::is_own(&spec.algorithm) {
             return self.plan_classic(shape, spec);
         }
         Ok(self.own_plan(shape, spec)?.1)
@@ -157,32 +159,35 @@ impl Engine for CudaEngine {
             let started = clock.start(&self.stream);
             started.map_err(|error| error.into_core(DataState::Untouched))
         };
-        let (plan, (passes, read)) = if is_own(&spec.algorithm) {
+        let (plan, possible, ran, read) = if Algorithm::is_own(&spec.algorithm) {
             let (own, plan) = self.own_plan(&shape, spec)?;
             start(&mut clock)?;
-            (plan, self.run_onesweep(task, &own, &mut clock)?)
+            let (ran, read) = self.run_plan(task, &own, &mut clock)?;
+            (plan, own.passes(), ran, read)
         } else {
             let plan = self.plan_classic(&shape, spec)?;
             start(&mut clock)?;
-            (plan, self.run_classic(task, spec, &mut clock)?)
+            let (passes, read) = self.run_classic(task, spec, &mut clock)?;
+            let possible = match plan.digits.len() {
+                0 => passes,
+                digits => digits as u32,
+            };
+            let algorithm = plan.algorithm;
+            (plan, possible, Ran { algorithm, passes }, read)
         };
         read.map_err(|error| error.into_core(DataState::Undefined))?;
         let mut timed = || {
             clock.end(Stage::Transfer, &self.stream)?;
             clock.stages()
         };
-        let possible = match plan.digits.len() {
-            0 => passes,
-            digits => digits as u32,
-        };
         Ok(Report {
             engine: plan.engine,
-            algorithm: plan.algorithm,
+            algorithm: ran.algorithm,
             reason: Cow::Borrowed("asked for"),
             keys: shape.keys,
             threads: 1,
             passes_possible: possible,
-            passes_run: passes,
+            passes_run: ran.passes,
             workspace_bytes: plan.workspace_bytes,
             // The sort is done; times that cannot be had are no failure of it.
             stages: timed().unwrap_or_default(),

@@ -5,7 +5,6 @@
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
 //! | to a block's shared memory | `small`: one block, all passes |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
-//! | beyond, 8-bit keys alone | zeros, `histograms`, `begins`, then `fill` in the place of a pass |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
@@ -15,12 +14,15 @@ use std::sync::Arc;
 
 use sweepsort_core::{Codec, Spec, Stage, Width, Word, with_width};
 
+use crate::algorithm::Algorithm;
 use crate::args;
-use crate::device::{Device, Facts};
+use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::image::{FATBIN_NEEDS, Image, Kind};
+use crate::image::{Image, Kind};
 use crate::launch::{Argument, Grid, Kernel, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
+use crate::plan::Ran;
+use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
 use task::{APART, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
 
@@ -29,14 +31,7 @@ pub const RADIX_BITS: u32 = 8;
 const RADIX: usize = 1 << RADIX_BITS;
 
 /// Keys that are compared rather than counted, at most.
-const TINY: usize = 1024;
-
-/// The shape of the kernel that fills: each thread writes 16 keys at a time.
-const FILL: Shape = Shape {
-    threads: 256,
-    tile: 256 * 16,
-    shared_bytes: 0,
-};
+pub const TINY: usize = 1024;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -77,6 +72,17 @@ pub struct Places {
     pub values_to: u64,
 }
 
+impl Places {
+    /// Of keys alone.
+    pub fn of_keys(keys: u64, keys_to: u64) -> Places {
+        Places {
+            keys,
+            keys_to,
+            ..Places::default()
+        }
+    }
+}
+
 /// A sort, decided.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -114,7 +120,7 @@ struct Passes {
     histograms: (Arc<Kernel>, Grid),
     begins: Arc<Kernel>,
     pass: Arc<Kernel>,
-    shape: Shape,
+    shape: KernelShape,
     /// Blocks of a pass that run at the same time.
     blocks: u32,
     tiles: u32,
@@ -123,45 +129,12 @@ struct Passes {
     arrays: Arrays,
 }
 
-/// A kernel's shape, as the image tells it.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    threads: u32,
-    /// Keys that a block treats at a time.
-    tile: u32,
-    shared_bytes: u32,
-}
-
-/// The kernels' shapes: of the histograms, then for each payload wide, narrow and small.
-struct Shapes(Arc<[u32]>);
-
-impl Shapes {
-    const WIDE: usize = 0;
-    const NARROW: usize = 1;
-    const SMALL: usize = 2;
-
-    fn get(&self, row: usize) -> Result<Shape> {
-        match self.0.get(4 * row..4 * row + 4) {
-            Some(&[threads, tile, _, shared_bytes]) => Ok(Shape {
-                threads,
-                tile,
-                shared_bytes,
-            }),
-            _ => Err(Error::NoKernel {
-                image: "onesweep".to_owned(),
-                kernel: format!("shape {row}"),
-            }),
-        }
-    }
-
-    fn histograms(&self) -> Result<Shape> {
-        self.get(0)
-    }
-
-    fn of(&self, kernels: Kernels, which: usize) -> Result<Shape> {
-        self.get(1 + 3 * kernels.row + which)
-    }
-}
+/// The image's table of shapes: of the histograms, then for each payload wide, narrow and small.
+const SHAPES: &str = "onesweep_shapes";
+const HISTOGRAMS: usize = 0;
+const WIDE: usize = 1;
+const NARROW: usize = 2;
+const SMALL: usize = 3;
 
 /// The kernels for a payload: their place among the shapes, and the names of those of a pass.
 #[derive(Clone, Copy)]
@@ -184,15 +157,20 @@ impl Kernels {
         };
         Some(Kernels { row, wide, narrow })
     }
+
+    /// The row of one of its shapes.
+    fn shape(self, which: usize) -> usize {
+        3 * self.row + which
+    }
 }
 
-/// The workspace's arrays. The first three begin as zeros.
+/// The workspace's arrays. The first two begin as zeros; `histograms` clears the states.
 #[derive(Clone, Copy, Debug)]
 struct Arrays {
     histograms: Span<u64>,
     tickets: Span<u32>,
-    states: Span<u32>,
     zeros: Span<u8>,
+    states: Span<u32>,
     begins: Span<u64>,
     routes: Span<Route>,
     /// Keys, or records of keys and values, twice; the second may be empty.
@@ -215,21 +193,21 @@ impl Sweep {
     ) -> Result<Sweep> {
         let image = Image::of(Kind::Onesweep, width.bits()).unwrap_or(Image::ALL[0]);
         let module = device.module(image)?;
-        let shapes = Shapes(module.table("onesweep_shapes")?);
+        let shapes = Shapes::of(&module, SHAPES)?;
         let bits = (spec.bits.start, spec.bits.end);
         let whole = bits == (0, width.bits());
         let kernels = Kernels::of(payload, whole).ok_or_else(|| Error::NoKernel {
             image: image.to_string(),
             kernel: format!("pass with values of {} bytes", payload.bytes()),
         })?;
-        let small = shapes.of(kernels, Shapes::SMALL)?;
+        let small = shapes.get(kernels.shape(SMALL))?;
         let mut sweep = Sweep {
             n,
             width,
             payload,
             codec: spec.codec,
             bits,
-            dependent: waits(device.facts()),
+            dependent: device.facts().kernels_wait(),
             method: Method::Nothing,
         };
         sweep.method = match n {
@@ -268,10 +246,15 @@ impl Sweep {
             image: image.to_string(),
             kernel: name.to_owned(),
         })?;
-        let shape = Shapes(module.table("onesweep_shapes")?).of(kernels, Shapes::NARROW)?;
+        let shape = Shapes::of(&module, SHAPES)?.get(kernels.shape(NARROW))?;
         let renewed = Passes::with(device, &module, name, shape, &self)?;
         self.method = Method::Passes(Box::new(renewed));
         Ok(self)
+    }
+
+    /// Whether one launch of one block does it all, without a workspace.
+    pub fn is_one_block(&self) -> bool {
+        !matches!(self.method, Method::Passes(_))
     }
 
     /// Digits that the bits have.
@@ -284,6 +267,14 @@ impl Sweep {
         match &self.method {
             Method::Nothing | Method::Tiny { .. } | Method::Small { .. } => 0,
             Method::Passes(passes) => passes.arrays.bytes,
+        }
+    }
+
+    /// Bytes at the workspace's start that begin as zeros.
+    pub fn zero_bytes(&self) -> usize {
+        match &self.method {
+            Method::Nothing | Method::Tiny { .. } | Method::Small { .. } => 0,
+            Method::Passes(passes) => passes.arrays.zeros.len(),
         }
     }
 
@@ -302,16 +293,11 @@ impl Sweep {
         self.records() || self.is_index()
     }
 
-    /// Whether the histogram says all: keys of one digit and nothing else.
-    fn fills(&self) -> bool {
-        self.width == Width::W8 && self.payload == Payload::None && self.bits == (0, RADIX_BITS)
-    }
-
     /// Passes that are launched: one for each digit and, in place, one more that has no bits where
     /// keys could else not end where they began.
     fn passes(&self, in_place: bool) -> u32 {
         let digits = self.digits().max(1);
-        match (in_place && !self.fills(), self.apart()) {
+        match (in_place, self.apart()) {
             (false, _) => digits,
             (true, false) => digits.next_multiple_of(2),
             (true, true) => digits.max(2),
@@ -333,31 +319,52 @@ impl Sweep {
         workspace: &SliceMut<'_, u8>,
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
-        let in_place = places.keys == places.keys_to;
-        if in_place && self.digits() == 0 {
-            return Ok(());
-        }
         // SAFETY: the caller's promise.
         with_width!(self.width, |W| unsafe {
-            self.enqueue_words::<W>(stream, places, in_place, workspace, clock)
+            self.enqueue_words::<W>(0, stream, places, workspace, clock)
+        })
+    }
+
+    /// As [`enqueue`](Self::enqueue), of a sort by passes that does nothing unless the word at the
+    /// address `go` is 1 when its turn comes. Somebody before it has cleared the
+    /// [`zero_bytes`](Self::zero_bytes).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there; `go` is the address of a word on the device.
+    pub unsafe fn enqueue_if(
+        &self,
+        go: u64,
+        stream: &Stream,
+        places: Places,
+        workspace: &SliceMut<'_, u8>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        with_width!(self.width, |W| unsafe {
+            self.enqueue_words::<W>(go, stream, places, workspace, clock)
         })
     }
 
     /// # Safety
-    /// As [`enqueue`](Self::enqueue).
+    /// As [`enqueue`](Self::enqueue), and with an address as [`enqueue_if`](Self::enqueue_if).
     unsafe fn enqueue_words<W: Word>(
         &self,
+        go: u64,
         stream: &Stream,
         places: Places,
-        in_place: bool,
         workspace: &SliceMut<'_, u8>,
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
+        let in_place = places.keys == places.keys_to;
+        if in_place && self.digits() == 0 {
+            return Ok(());
+        }
         let mut task = self.task::<W>(places, in_place);
-        let next = |grid: Grid| match self.dependent {
-            true => grid.dependent(),
-            false => grid,
-        };
+        task.go = go;
+        let next = |grid: Grid| grid.dependent_if(self.dependent);
         let passes = match &self.method {
             Method::Nothing => return Ok(()),
             Method::Passes(passes) => passes,
@@ -381,14 +388,19 @@ impl Sweep {
             }
         };
         passes.locate(&mut task, workspace)?;
-        let zeros = passes.arrays.zeros;
-        // SAFETY: the workspace has so many bytes, which this sort alone uses.
-        let zeroed = unsafe { SliceMut::from_raw(zeros.within(workspace)?, zeros.len()) };
-        stream.fill(zeroed, 0)?;
         let (histograms, grid) = &passes.histograms;
+        let grid = if go == 0 {
+            let zeros = passes.arrays.zeros;
+            // SAFETY: the workspace has so many bytes, which this sort alone uses.
+            let zeroed = unsafe { SliceMut::from_raw(zeros.within(workspace)?, zeros.len()) };
+            stream.fill(zeroed, 0)?;
+            *grid
+        } else {
+            next(*grid)
+        };
         // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
         unsafe {
-            stream.launch(histograms, *grid, args![Argument::plain(&task)])?;
+            stream.launch(histograms, grid, args![Argument::plain(&task)])?;
             end(clock, Stage::Histogram, stream)?;
             let grid = next(Grid::new(1, RADIX as u32));
             stream.launch(&passes.begins, grid, args![Argument::plain(&task)])?;
@@ -398,11 +410,10 @@ impl Sweep {
             for portion in 0..passes.portions {
                 let left = passes.tiles - portion * passes.portion_tiles;
                 let blocks = left.min(passes.portion_tiles).min(passes.blocks);
-                let grid =
-                    Grid::new(blocks, passes.shape.threads).shared(passes.shape.shared_bytes);
+                let grid = next(passes.shape.grid(blocks));
                 let arguments = args![Argument::plain(&task), pass, portion];
                 // SAFETY: as above.
-                unsafe { stream.launch(&passes.pass, next(grid), arguments)? };
+                unsafe { stream.launch(&passes.pass, grid, arguments)? };
             }
         }
         end(clock, Stage::Scatter, stream)
@@ -419,6 +430,7 @@ impl Sweep {
             routes: 0,
             tickets: 0,
             states: 0,
+            go: 0,
             begin_bit: self.bits.0,
             end_bit: self.bits.1,
             passes: self.passes(in_place),
@@ -436,13 +448,17 @@ impl Sweep {
         task
     }
 
-    /// How many passes ordered keys in the last sort that used this workspace. Waits for the stream.
+    /// What the last sort that used this workspace did. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Driver`], [`Error::Range`].
-    pub fn passes_run(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<u32> {
+    pub fn ran(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<Ran> {
+        let ran = |passes| Ran {
+            algorithm: Algorithm::Onesweep.name(),
+            passes,
+        };
         let Method::Passes(passes) = &self.method else {
-            return Ok(self.digits());
+            return Ok(ran(self.digits()));
         };
         let routes = passes.arrays.routes.within(workspace)?;
         let mut found = vec![Route::default(); self.digits() as usize];
@@ -450,7 +466,7 @@ impl Sweep {
         let written = unsafe { Slice::from_raw(routes, found.len()) };
         stream.read(written, &mut found)?;
         let sorts = found.iter().filter(|route| route.does == Route::SORTS);
-        Ok(sorts.count() as u32)
+        Ok(ran(sorts.count() as u32))
     }
 }
 
@@ -462,16 +478,13 @@ impl Passes {
         kernels: Kernels,
         sweep: &Sweep,
     ) -> Result<Passes> {
-        if sweep.fills() {
-            return Self::with(device, module, "pass_0_fill", FILL, sweep);
-        }
-        let wide = shapes.of(kernels, Shapes::WIDE)?;
+        let wide = shapes.get(kernels.shape(WIDE))?;
         let multiprocessors = device.facts().multiprocessors as usize;
         // Where not every other multiprocessor would have a tile, there are more of narrow ones.
         let is_wide = 2 * sweep.n >= wide.tile as usize * multiprocessors;
         let (shape, pass) = match is_wide {
             true => (wide, kernels.wide),
-            false => (shapes.of(kernels, Shapes::NARROW)?, kernels.narrow),
+            false => (shapes.get(kernels.shape(NARROW))?, kernels.narrow),
         };
         Self::with(device, module, pass, shape, sweep)
     }
@@ -481,7 +494,7 @@ impl Passes {
         device: &Device,
         module: &Module,
         pass: &str,
-        shape: Shape,
+        shape: KernelShape,
         sweep: &Sweep,
     ) -> Result<Passes> {
         let facts = device.facts();
@@ -491,26 +504,18 @@ impl Passes {
             have: u32::MAX as usize,
         };
         let tiles = u32::try_from(sweep.n.div_ceil(shape.tile as usize)).map_err(|_| too_many())?;
-        // Who fills looks back at nobody.
-        let portion_tiles = match sweep.fills() {
-            true => tiles,
-            false => (PORTION_KEYS / shape.tile as usize) as u32,
-        };
+        let portion_tiles = (PORTION_KEYS / shape.tile as usize) as u32;
         let portions = tiles.div_ceil(portion_tiles);
-        let together = |kernel: &Kernel, shape: Shape| -> Result<u32> {
-            let blocks = kernel.blocks_per_multiprocessor(shape.threads, shape.shared_bytes)?;
-            Ok(blocks.max(1) * facts.multiprocessors)
-        };
-        let counting = Shapes(module.table("onesweep_shapes")?).histograms()?;
+        let counting = Shapes::of(module, SHAPES)?.get(HISTOGRAMS)?;
         let histograms = module.kernel("histograms")?;
         let blocks = sweep.n.div_ceil(counting.tile as usize);
-        let blocks = blocks.min(together(&histograms, counting)? as usize) as u32;
-        let grid = Grid::new(blocks, counting.threads).shared(counting.shared_bytes);
+        let blocks = blocks.min(counting.together(&histograms, facts)? as usize) as u32;
+        let grid = counting.grid(blocks);
         let pass = module.kernel(pass)?;
         Ok(Passes {
             histograms: (histograms, grid),
             begins: module.kernel("begins")?,
-            blocks: together(&pass, shape)?,
+            blocks: shape.together(&pass, facts)?,
             pass,
             shape,
             tiles,
@@ -543,13 +548,13 @@ impl Arrays {
     fn of(sweep: &Sweep, tiles: u32, portions: u32) -> Arrays {
         let in_place = !sweep.is_index();
         let passes = sweep.passes(in_place) as usize;
-        let tiles = if sweep.fills() { 0 } else { tiles as usize };
+        let tiles = tiles as usize;
         let portions = portions as usize;
         let mut layout = Layout::new();
         let histograms = layout.array(passes * RADIX);
         let tickets = layout.array(passes * portions);
-        let states = layout.array(passes.saturating_mul(tiles).saturating_mul(RADIX));
         let zeros = layout.all();
+        let states = layout.array(passes.saturating_mul(tiles).saturating_mul(RADIX));
         let begins = layout.array(passes * portions * RADIX);
         let routes = layout.array(passes);
         let (key, value) = (sweep.width.bytes(), sweep.payload.bytes());
@@ -572,8 +577,8 @@ impl Arrays {
         Arrays {
             histograms,
             tickets,
-            states,
             zeros,
+            states,
             begins,
             routes,
             keys,
@@ -583,20 +588,13 @@ impl Arrays {
     }
 }
 
-/// Whether the kernels wait for the one in front by themselves: those that the image has as machine
-/// code for Hopper and later do. PTX is that of the oldest architecture, and has no such instruction;
-/// what a driver makes of it must not start early.
-fn waits(facts: &Facts) -> bool {
-    facts.cuda >= FATBIN_NEEDS && matches!(facts.capability.0, 9 | 10 | 12)
-}
-
 /// Threads for the one block of a tiny sort.
 fn tiny_threads(n: usize) -> u32 {
     (n.next_power_of_two() as u32).max(WARP)
 }
 
 /// Threads for the one block of a small sort: no more than have work, for they wait for each other.
-fn small_threads(n: usize, small: Shape) -> u32 {
+fn small_threads(n: usize, small: KernelShape) -> u32 {
     let most = small.threads;
     let items = small.tile / most;
     let mut threads = match n {

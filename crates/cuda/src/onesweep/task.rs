@@ -1,6 +1,6 @@
 //! What the kernels are told: the structures of `kernels/onesweep/task.cuh`, laid out as there.
 
-use sweepsort_core::{Coder, Word};
+use crate::codec::Codec;
 
 /// Source and result are the same memory.
 pub const IN_PLACE: u32 = 1;
@@ -17,32 +17,6 @@ pub const RESULT: usize = 1;
 pub const SCRATCH: usize = 2;
 pub const OTHER: usize = 3;
 
-/// From raw words to codes and back.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Codec<W> {
-    exclusive: W,
-    float_mask: W,
-    rotate: W,
-    infinity: W,
-    ties: u32,
-    identity: u32,
-}
-
-impl<W: Word> From<Coder<W>> for Codec<W> {
-    fn from(coder: Coder<W>) -> Self {
-        let constants = coder.constants();
-        Codec {
-            exclusive: constants.xor,
-            float_mask: constants.float_mask,
-            rotate: constants.rotate,
-            infinity: constants.infinity,
-            ties: u32::from(coder.ties()),
-            identity: u32::from(coder.is_identity()),
-        }
-    }
-}
-
 /// A whole sort. Arrays are addresses on the device, 0 for none.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -55,6 +29,7 @@ pub struct Task<W> {
     pub routes: u64,
     pub tickets: u64,
     pub states: u64,
+    pub go: u64,
     pub begin_bit: u32,
     pub end_bit: u32,
     pub passes: u32,
@@ -92,19 +67,19 @@ mod tests {
     fn tasks_are_laid_out_as_the_kernels_have_them() {
         assert_eq!(
             (size_of::<Task<u8>>(), offset_of!(Task<u8>, codec)),
-            (152, 140)
+            (160, 148)
         );
         assert_eq!(
             (size_of::<Task<u32>>(), offset_of!(Task<u32>, codec)),
-            (168, 140)
+            (176, 148)
         );
         assert_eq!(
             (size_of::<Task<u64>>(), offset_of!(Task<u64>, codec)),
-            (184, 144)
+            (192, 152)
         );
         assert_eq!(
             (size_of::<Task<u128>>(), offset_of!(Task<u128>, codec)),
-            (224, 144)
+            (240, 160)
         );
         assert_eq!(size_of::<Route>(), 20);
     }

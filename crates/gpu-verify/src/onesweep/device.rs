@@ -12,9 +12,10 @@ use half::{bf16, f16};
 use sweepsort_core::{Nan, Order, Width, Word};
 use sweepsort_testkit::{Ordered, Pattern, Wanted, sizes};
 
-use super::sorting::{Sorting, Work};
-use super::{Rig, TILES, WIDE};
+use super::{ALGORITHM, TILES, WIDE};
 use crate::checks::mix;
+use crate::rig::Rig;
+use crate::sorting::{Sorting, Work};
 
 /// All of a width. Returns how many sorts there were.
 pub fn run(width: Width) -> Result<usize> {
@@ -162,7 +163,7 @@ impl Input {
         } = self.clone();
         let wanted = Wanted::of_keys(order, nan, Some(bits.clone()));
         let keys: Vec<K> = self.arrangement.keys(self.n, &wanted);
-        let sorting = Sorting::<W>::new(&keys, order, nan, bits);
+        let sorting = Sorting::<W>::new(&keys, order, nan, bits, ALGORITHM);
         for &work in works {
             for &in_place in ways {
                 sorting.run(rig, work, in_place).with_context(|| {

@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use sweepsort_core::{Nan, Order, Shape, Width};
 use sweepsort_testkit::{Pattern, Wanted, oracle};
 
-use super::{Rig, ascending, random, same};
+use super::ascending;
+use crate::rig::{Rig, random, same};
 
 /// Keys alone and with values, where many digits of neighbours are equal and where few are. Returns
 /// how many sorts there were.

@@ -7,7 +7,8 @@ use sweepsort_cuda::{
     Buffer, CudaEngine, Error, Grid, Image, Kind, Plan, Pointer, Raw, Spec, args,
 };
 
-use super::{Rig, ascending, random, same};
+use super::ascending;
+use crate::rig::{Rig, random, same};
 
 /// Keys of a sort that is to fail: 128 MiB.
 const KEYS: usize = 1 << 25;
@@ -15,13 +16,17 @@ const KEYS: usize = 1 << 25;
 /// What a device has free at most, in bytes, where its memory is short: less than the keys.
 const SPARE: usize = 32 << 20;
 
-/// A workspace that no device has, then tasks of the engine on a device that others have filled, and
-/// the same after they are gone. Returns how many errors and sorts there were.
+/// A workspace that no device has, then tasks of the engine, by onesweep and by its own choice, on a
+/// device that others have filled, and the same after they are gone. Returns how many errors and sorts
+/// there were.
 pub fn memory() -> Result<usize> {
     let rig = Rig::open()?;
-    let spec = ascending(Width::W32);
+    let specs = [
+        ascending(Width::W32),
+        crate::rig::ascending(Width::W32, "auto"),
+    ];
     let bytes = rig
-        .plan(Shape::keys(1 << 40, Width::W32), &spec)?
+        .plan(Shape::keys(1 << 40, Width::W32), &specs[0])?
         .workspace_bytes();
     let total = rig.device.memory()?.total;
     match rig.stream.alloc::<u8>(bytes) {
@@ -37,14 +42,20 @@ pub fn memory() -> Result<usize> {
 
     let engine = CudaEngine::on(rig.device.clone())?;
     // So that no kernel has to be brought in when memory is short.
-    Host::new(KEYS).sorted(&engine, &spec)?;
+    for spec in &specs {
+        Host::new(KEYS).sorted(&engine, spec)?;
+    }
     let mut host = Host::new(KEYS);
     let others = take_all(&rig)?;
-    host.refused(&engine, &spec)?;
+    for spec in &specs {
+        host.refused(&engine, spec)?;
+    }
     drop(others);
-    host.sorted(&engine, &spec)?;
+    for spec in &specs {
+        Host::new(KEYS).sorted(&engine, spec)?;
+    }
     rig.intact()?;
-    Ok(1 + 3 * 3)
+    Ok(1 + specs.len() * 3 * 3)
 }
 
 /// Takes memory until so little is left that no more than [`SPARE`] can be had at a time.
@@ -341,11 +352,14 @@ fn planned(rig: &Rig, spec: Spec) -> Result<(), Error> {
 fn astray(rig: &Rig) -> Result<usize> {
     let (stream, spec) = (&rig.stream, ascending(Width::W32));
     let plan = rig.plan(Shape::keys(FEW, Width::W32), &spec)?;
+    let auto = crate::rig::ascending(Width::W32, "auto");
+    let auto = rig.plan(Shape::keys(FEW, Width::W32), &auto)?;
     let engine = CudaEngine::on(rig.device.clone())?;
     let before: Vec<u32> = random(FEW, 6, u32::MAX);
     let mut host = before.clone();
     let mut keys = stream.upload(&before)?;
-    let mut workspace = rig.workspace(&plan)?;
+    let bytes = plan.workspace_bytes().max(auto.workspace_bytes());
+    let mut workspace = rig.stream.alloc(bytes)?;
 
     let image = Image::of(Kind::Classic, 32).context("there is no image for it")?;
     let kernel = rig.device.module(image)?.kernel("iota")?;
@@ -353,14 +367,15 @@ fn astray(rig: &Rig) -> Result<usize> {
     // SAFETY: that is what it is about: it is nobody's memory.
     unsafe { stream.launch(&kernel, Grid::new(1, 32), args![nowhere, 32u32]) }?;
 
-    let mut sort = || {
+    let mut sort = |plan: &Plan| {
         plan.sort::<u32>(stream, (&mut keys).into(), (&mut workspace).into())?;
         stream.synchronize()
     };
     let errors = [
         ("waiting for it", stream.synchronize().is_err()),
-        ("a sort", sort().is_err()),
-        ("a second sort", sort().is_err()),
+        ("a sort", sort(&plan).is_err()),
+        ("a second sort", sort(&plan).is_err()),
+        ("a sort by the plan's choice", sort(&auto).is_err()),
         (
             "its passes",
             plan.passes_run(stream, &(&mut workspace).into()).is_err(),

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use sweepsort_core::{Nan, Order, Shape, Width};
-use sweepsort_cuda::cudarc::driver::CudaGraph;
-use sweepsort_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use sweepsort_cuda::{Buffer, Device, Plan};
 use sweepsort_testkit::{Wanted, oracle};
 
-use super::{Rig, WIDE, ascending, random, same};
+use super::{WIDE, ascending};
+use crate::rig::{Rig, random, same};
 
 /// What is done with keys of 32 bits.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +144,7 @@ pub fn graphs() -> Result<usize> {
         for work in [Work::Keys, Work::PairsTo, Work::Argsort] {
             let plan = work.plan(&rig, n)?;
             let mut sort = Repeated::new(&rig, &plan, work)?;
-            let Some(graph) = captured(&mut sort)? else {
+            let Some(graph) = rig.captured(|| sort.enqueue())? else {
                 anyhow::ensure!(n == 0, "{work:?} of {n}: nothing was captured");
                 continue;
             };
@@ -160,18 +159,6 @@ pub fn graphs() -> Result<usize> {
         }
     }
     Ok(replays)
-}
-
-/// A graph of one sort, if that enqueues anything. Nothing is allowed meanwhile that cannot be
-/// captured.
-fn captured(sort: &mut Repeated<'_>) -> Result<Option<CudaGraph>> {
-    let raw = sort.rig.stream.raw().clone();
-    raw.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL)
-        .map_err(|error| anyhow!("the capture does not begin: {error:?}"))?;
-    let enqueued = sort.enqueue();
-    let graph = raw.end_capture(CUgraphInstantiate_flags(0));
-    enqueued.context("while the stream was captured")?;
-    graph.map_err(|error| anyhow!("the capture does not end: {error:?}"))
 }
 
 /// How often each thread sorts.

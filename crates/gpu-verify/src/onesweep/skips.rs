@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 use sweepsort_core::{Shape, Width, Word, with_width};
 use sweepsort_cuda::Buffer;
 
-use super::{Rig, ascending, random, same};
+use super::ascending;
+use crate::rig::{Rig, random, same};
 
 /// Many tiles: one block alone does not count.
 const KEYS: usize = 100_003;

@@ -5,8 +5,9 @@ use anyhow::{Context, Result};
 use sweepsort_core::{Nan, Order, Word};
 use sweepsort_testkit::Ordered;
 
-use super::sorting::{Sorting, Work};
-use super::{Rig, TILES, random};
+use super::{ALGORITHM, TILES};
+use crate::rig::{Rig, random};
+use crate::sorting::{Sorting, Work};
 
 /// Every size from 0 to 2100, then steps of a prime.
 fn sizes() -> impl Iterator<Item = usize> {
@@ -33,7 +34,13 @@ fn all<K: Word + Ordered>(work: Work) -> Result<usize> {
             _ => K::truncate(u128::MAX / 255 * 0x11),
         };
         let keys = random(n, n as u64, mask);
-        let sorting = Sorting::<K>::new(&keys, Order::Ascending, Nan::Total, 0..K::WIDTH.bits());
+        let sorting = Sorting::<K>::new(
+            &keys,
+            Order::Ascending,
+            Nan::Total,
+            0..K::WIDTH.bits(),
+            ALGORITHM,
+        );
         sorting
             .run(&rig, work, n % 2 == 0)
             .with_context(|| format!("{n} records"))?;

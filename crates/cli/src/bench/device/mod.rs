@@ -86,7 +86,7 @@ pub struct Contender {
 }
 
 enum Sort {
-    Planned(Planned),
+    Planned(Box<Planned>),
     Classic(Box<CudaEngine>, String),
     Cub(Library),
     Thrust(Library),
@@ -178,11 +178,9 @@ impl Card {
     /// What the engine does not take.
     pub fn ours(&self, method: &Method) -> Result<Contender> {
         let name = method.algorithm.as_deref().unwrap_or("auto");
-        let (name, sort) = match name {
-            "auto" | planned::ALGORITHM => {
-                (planned::ALGORITHM, Sort::Planned(Planned::of(method)?))
-            }
-            _ => (name, self.classic(name, method)?),
+        let sort = match planned::ALGORITHMS.contains(&name) {
+            true => Sort::Planned(Box::new(Planned::of(name, method)?)),
+            false => self.classic(name, method)?,
         };
         let ours = Ours {
             engine: Choice::Cuda,
@@ -327,6 +325,14 @@ impl Card {
 }
 
 impl Contender {
+    /// The algorithm that it has chosen for the last input, where the choice was its own.
+    pub fn algorithm(&self) -> Option<&'static str> {
+        match &self.sort {
+            Sort::Planned(planned) => planned.algorithm(),
+            _ => None,
+        }
+    }
+
     /// The bytes of memory that it was given for a sort, where we know them.
     pub fn workspace_bytes(&self) -> Option<u64> {
         match &self.sort {

@@ -11,8 +11,8 @@ use crate::bench::args::Method;
 use crate::bench::contender::Task;
 use crate::exit::{Failure, Result};
 
-/// Its name in records.
-pub const ALGORITHM: &str = "onesweep";
+/// The algorithms that plans are for; `auto` leaves the choice to the plan.
+pub const ALGORITHMS: [&str; 4] = ["auto", "onesweep", "hybrid", "count"];
 
 /// Where a sort reads and writes, and how it is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,7 @@ const WAYS: [(&str, Way); 3] = [
 
 /// A sort by a plan.
 pub struct Planned {
+    algorithm: String,
     way: Way,
     /// For one input.
     ready: Option<Ready>,
@@ -71,14 +72,14 @@ macro_rules! with_value {
 pub(super) use with_value;
 
 impl Planned {
-    /// What a method asks for.
+    /// What a method asks for, of one of the [`ALGORITHMS`].
     ///
     /// # Errors
     /// A variant that there is not, or what the classics alone leave open.
-    pub fn of(method: &Method) -> Result<Self> {
+    pub fn of(algorithm: &str, method: &Method) -> Result<Self> {
         if method.radix_bits.is_some() || method.block.is_some() {
             return Err(Failure::input(format!(
-                "{ALGORITHM} leaves no choice of digit or block; name a classic by --algorithm"
+                "{algorithm} leaves no choice of digit or block; name a classic by --algorithm"
             )));
         }
         let name = method.variant.as_deref().unwrap_or(WAYS[0].0);
@@ -86,13 +87,19 @@ impl Planned {
         let (_, way) = way.ok_or_else(|| {
             let known = WAYS.map(|(known, _)| known).join(", ");
             Failure::input(format!(
-                "no variant '{name}' of {ALGORITHM}; there are {known}"
+                "no variant '{name}' of {algorithm}; there are {known}"
             ))
         })?;
         Ok(Planned {
+            algorithm: algorithm.to_owned(),
             way: *way,
             ready: None,
         })
+    }
+
+    /// The algorithm that the plan has chosen, where there is one.
+    pub fn algorithm(&self) -> Option<&'static str> {
+        self.ready.as_ref().map(|ready| ready.plan.algorithm())
     }
 
     /// The bytes of its workspace, where it is ready.
@@ -110,11 +117,11 @@ impl<W: CardWord> Bench<'_, W> {
         }
         // What was prepared for another input makes room first.
         planned.ready = None;
-        planned.ready = Some(self.ready(planned.way).map_err(words_of)?);
+        planned.ready = Some(self.ready(planned).map_err(words_of)?);
         Ok(())
     }
 
-    fn ready(&self, way: Way) -> Result<Ready, Error> {
+    fn ready(&self, planned: &Planned) -> Result<Ready, Error> {
         let stream = &self.card.stream;
         let n = self.words.len();
         let shape = match self.what.task {
@@ -122,14 +129,14 @@ impl<W: CardWord> Bench<'_, W> {
             Task::Pairs => Shape::pairs(n, W::WIDTH, self.value_bytes),
             Task::Argsort => Shape::argsort(n, W::WIDTH, self.value_bytes),
         };
-        let plan = Plan::new(&self.card.device, &shape, &self.spec(ALGORITHM))?;
+        let plan = Plan::new(&self.card.device, &shape, &self.spec(&planned.algorithm))?;
         let workspace = stream.alloc(plan.workspace_bytes())?;
         let mut ready = Ready {
             plan,
             workspace,
             replay: None,
         };
-        if way == Way::Graph {
+        if planned.way == Way::Graph {
             ready.replay = Some(self.capture(&mut ready)?);
         }
         Ok(ready)
@@ -289,7 +296,7 @@ mod tests {
             (Some("one-stream"), None, Err("in-place, graph")),
             (None, Some(64), Err("--algorithm")),
         ] {
-            let made = Planned::of(&method(variant, block)).map(|planned| planned.way);
+            let made = Planned::of("auto", &method(variant, block)).map(|planned| planned.way);
             match (&made, expected) {
                 (Ok(way), Ok(expected)) => assert_eq!(*way, expected, "{variant:?}"),
                 (Err(failure), Err(part)) => {

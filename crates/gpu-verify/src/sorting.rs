@@ -8,7 +8,8 @@ use bytemuck::Pod;
 use sweepsort_core::{Codec, Nan, Order, Shape, Spec, Word};
 use sweepsort_testkit::{Ordered, Wanted, oracle};
 
-use super::{ALGORITHM, Rig, random, same};
+use crate::keys::Keys;
+use crate::rig::{Rig, random, same};
 
 /// What is to be done with keys.
 #[derive(Clone, Copy, Debug)]
@@ -39,42 +40,32 @@ impl Work {
 
 /// Keys as words, and where a stable sort takes each.
 pub struct Sorting<W> {
-    words: Vec<W>,
-    /// Of keys alone.
-    alone: Answer,
+    /// Without values.
+    alone: Keys<W>,
     /// Of pairs and argsort, where NaNs and zeros may tie.
-    records: Answer,
-}
-
-/// A specification, and the words' positions in the order that it asks for.
-struct Answer {
     spec: Spec,
+    /// The positions of the keys in the order that is then asked for.
     order: Vec<usize>,
 }
 
 impl<W: Word> Sorting<W> {
     /// Keys that are `W` in memory, to be sorted by some bits.
-    pub fn new<K: Ordered>(keys: &[K], order: Order, nan: Nan, bits: Range<u32>) -> Self {
-        let answer = |codec: Codec, wanted: Wanted| Answer {
+    pub fn new<K: Ordered>(
+        keys: &[K],
+        order: Order,
+        nan: Nan,
+        bits: Range<u32>,
+        algorithm: &'static str,
+    ) -> Self {
+        Sorting {
             spec: Spec {
-                codec,
+                codec: Codec::for_records(K::KIND, order, nan),
                 bits: bits.clone(),
                 stable: true,
-                algorithm: ALGORITHM.into(),
+                algorithm: algorithm.into(),
             },
-            order: oracle::order(keys, &wanted),
-        };
-        let some = Some(bits.clone());
-        Sorting {
-            words: keys.iter().map(|key| W::truncate(key.raw())).collect(),
-            alone: answer(
-                Codec::for_keys(K::KIND, order, nan),
-                Wanted::of_keys(order, nan, some.clone()),
-            ),
-            records: answer(
-                Codec::for_records(K::KIND, order, nan),
-                Wanted::of_records(order, nan, some),
-            ),
+            order: oracle::order(keys, &Wanted::of_records(order, nan, Some(bits.clone()))),
+            alone: Keys::new(keys, order, nan, bits, algorithm),
         }
     }
 
@@ -84,7 +75,7 @@ impl<W: Word> Sorting<W> {
     /// What is not as it must be.
     pub fn run(&self, rig: &Rig, work: Work, in_place: bool) -> Result<()> {
         match work {
-            Work::Keys => self.keys(rig, in_place),
+            Work::Keys => self.alone.sort(rig, in_place),
             Work::Pairs(1) => self.pairs::<u8>(rig, in_place),
             Work::Pairs(2) => self.pairs::<u16>(rig, in_place),
             Work::Pairs(4) => self.pairs::<u32>(rig, in_place),
@@ -101,37 +92,13 @@ impl<W: Word> Sorting<W> {
         rig.intact()
     }
 
-    fn keys(&self, rig: &Rig, in_place: bool) -> Result<()> {
-        let Answer { spec, order } = &self.alone;
-        let (stream, n) = (&rig.stream, self.words.len());
-        let plan = rig.plan(Shape::keys(n, W::WIDTH), spec)?;
-        let mut workspace = rig.workspace(&plan)?;
-        let mut keys = stream.upload(&self.words)?;
-        let mut to = stream.alloc::<W>(n)?;
-        let sorted = if in_place {
-            plan.sort::<W>(stream, (&mut keys).into(), (&mut workspace).into())?;
-            &keys
-        } else {
-            plan.sort_to::<W>(
-                stream,
-                (&keys).into(),
-                (&mut to).into(),
-                (&mut workspace).into(),
-            )?;
-            same("the source", &stream.download(&keys)?, &self.words)?;
-            &to
-        };
-        let expected = oracle::follow(&self.words, order);
-        same("the keys", &stream.download(sorted)?, &expected)
-    }
-
     fn pairs<V: Pod + PartialEq + Debug>(&self, rig: &Rig, in_place: bool) -> Result<()> {
-        let Answer { spec, order } = &self.records;
-        let (stream, n) = (&rig.stream, self.words.len());
+        let (words, order) = (&self.alone.before, &self.order);
+        let (stream, n) = (&rig.stream, words.len());
         let before = values::<V>(n);
-        let plan = rig.plan(Shape::pairs(n, W::WIDTH, size_of::<V>()), spec)?;
+        let plan = rig.plan(Shape::pairs(n, W::WIDTH, size_of::<V>()), &self.spec)?;
         let mut workspace = rig.workspace(&plan)?;
-        let (mut keys, mut values) = (stream.upload(&self.words)?, stream.upload(&before)?);
+        let (mut keys, mut values) = (stream.upload(words)?, stream.upload(&before)?);
         let (mut keys_to, mut values_to) = (stream.alloc::<W>(n)?, stream.alloc::<V>(n)?);
         let (sorted, moved) = if in_place {
             plan.sort_pairs::<W, V>(
@@ -150,22 +117,22 @@ impl<W: Word> Sorting<W> {
                 (&mut values_to).into(),
                 (&mut workspace).into(),
             )?;
-            same("the source's keys", &stream.download(&keys)?, &self.words)?;
+            same("the source's keys", &stream.download(&keys)?, words)?;
             same("the source's values", &stream.download(&values)?, &before)?;
             (&keys_to, &values_to)
         };
-        let expected = oracle::follow(&self.words, order);
+        let expected = oracle::follow(words, order);
         same("the pairs' keys", &stream.download(sorted)?, &expected)?;
         let expected = oracle::follow(&before, order);
         same("the pairs' values", &stream.download(moved)?, &expected)
     }
 
     fn argsort<I: Word>(&self, rig: &Rig, entry: impl Fn(usize) -> I) -> Result<()> {
-        let Answer { spec, order } = &self.records;
-        let (stream, n) = (&rig.stream, self.words.len());
-        let plan = rig.plan(Shape::argsort(n, W::WIDTH, size_of::<I>()), spec)?;
+        let (words, order) = (&self.alone.before, &self.order);
+        let (stream, n) = (&rig.stream, words.len());
+        let plan = rig.plan(Shape::argsort(n, W::WIDTH, size_of::<I>()), &self.spec)?;
         let mut workspace = rig.workspace(&plan)?;
-        let keys = stream.upload(&self.words)?;
+        let keys = stream.upload(words)?;
         let mut index = stream.alloc::<I>(n)?;
         plan.argsort::<W, I>(
             stream,
@@ -173,7 +140,7 @@ impl<W: Word> Sorting<W> {
             (&mut index).into(),
             (&mut workspace).into(),
         )?;
-        same("the indexed keys", &stream.download(&keys)?, &self.words)?;
+        same("the indexed keys", &stream.download(&keys)?, words)?;
         let expected: Vec<I> = order.iter().map(|&i| entry(i)).collect();
         same("the index", &stream.download(&index)?, &expected)
     }

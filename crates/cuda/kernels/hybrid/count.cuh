@@ -1,0 +1,218 @@
+// How many keys each cell has, in one read.
+//
+//     for each round of vectors: counters[cell] += 1 for each of their keys
+//     counts += counters
+//     few cells: the last block to be done lays them out (lay_out.cuh)
+//
+// A counter is half a word: 2^16 of them are 128 KB. One that has reached FULL gives up so many keys to
+// counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
+// threads' rounds, which is less than FULL again.
+//
+// Lanes of a warp that add to one counter wait for each other. So where a cell has many of a warp's keys,
+// it and one other cell are counted in registers.
+//
+// The window holds all keys if the probe has read all of them. If it has read a sample, some keys may lie
+// outside: tails are long. Then the ranges are widened by what was found, and a second turn, which is
+// always enqueued then, counts anew; otherwise it does nothing.
+//
+// Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
+#pragma once
+
+#include "lay_out.cuh"
+#include "read.cuh"
+#include "window.cuh"
+
+template <class Key, u32 LANES = 4>
+struct Count {
+    static constexpr u32 THREADS = 1024;
+    static constexpr u32 FULL = 0x8000, EITHER_FULL = FULL << 16 | FULL;
+    static constexpr u32 KEYS = Reader<Key, LANES>::KEYS;
+    static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
+    // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
+    static constexpr u32 MANY = 6;
+
+    struct Shared {
+        BlockRange<Key> range;
+        bool go_on;
+        typename LayOut<Key>::Shared lay_out;
+    };
+
+    static constexpr u32 counter_bytes(u32 cell_bits) { return sizeof(u16) << cell_bits; }
+
+    const Task<Key>& task;
+    Shared& shared;
+    // Word i has the counter of cell i in its lower half, that of cell i + words in its upper half.
+    u32* counters;
+    u32 words;
+    // Which bits of any code are not as in the prefix.
+    Key outside = 0;
+    // A cell that many of the warp's keys had.
+    u32 often = 0;
+
+    __device__ Count(const Task<Key>& task, Shared& shared, u32* counters)
+        : task(task), shared(shared), counters(counters), words(task.cells() / 2) {}
+
+    // turn: 0, or 1.
+    __device__ void run(u32 turn) {
+#pragma unroll 4
+        for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
+        shared.range.zero();
+        wait_for_earlier_kernels();
+        if (threadIdx.x == 0)
+            shared.go_on = task.choice->path == HYBRID && (turn == 0 || task.choice->missed);
+        __syncthreads();
+        if (!shared.go_on) return;
+        bool has_range = threadIdx.x < task.probe_blocks;
+        shared.range.add(has_range ? task.ranges[threadIdx.x] : Range<Key>{});
+        __syncthreads();
+        Window<Key> window(shared.range.range(), task.cell_bits());
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            task.choice->prefix = window.prefix;
+            task.choice->low = window.low;
+        }
+
+        count(window);
+        if (outside & window.above) widen(outside & window.above);
+        __syncthreads();
+        let_next_kernel_in();
+        add_to_counts();
+        if (!last_block(task.choice->done, shared.lay_out.last)) return;
+        if (turn == 0 && __ldcg(&task.choice->missed)) {
+            for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
+        } else if (task.cells() <= LayOut<Key>::ALONE) {
+            LayOut<Key>(task, shared.lay_out).run_alone();
+        }
+    }
+
+    // Bits that vary after all. Blocks that see them too early count in vain, as all do.
+    __device__ void widen(Key bits) {
+        u32* range = reinterpret_cast<u32*>(&task.ranges[0]);
+        constexpr u32 KEY_WORDS = sizeof(Key) / sizeof(u32);
+#pragma unroll
+        for (u32 i = 0; i < KEY_WORDS; i++) {
+            u32 word = u32(bits >> (32 * i));
+            if (word) atomicOr(&range[i], word);
+            if (word) atomicOr(&range[KEY_WORDS + i], word);
+        }
+        task.choice->missed = 1;
+    }
+
+    __device__ void count(const Window<Key>& window) {
+        Reader<Key, LANES> reader(task.source, task.n);
+        Digit digit{window.low, task.cells() - 1};
+        auto cell_of = [&](Key code) {
+            outside |= code ^ window.prefix;
+            return digit.of(code);
+        };
+        auto cells_of = [&](uint4 vector, u32 (&cells)[KEYS]) {
+            Key code[KEYS];
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) code[k] = reader.key(vector, k);
+            if (!task.codec.identity)
+#pragma unroll
+                for (u32 k = 0; k < KEYS; k++) code[k] = task.codec.encode(code[k]);
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) cells[k] = cell_of(code[k]);
+        };
+
+        Key word;
+        if (reader.single(word)) {
+            u32 cell = cell_of(task.codec.encode(word));
+            if (add(cell, 1) & EITHER_FULL) empty(cell);
+        }
+        uint4 vector[LANES];
+        if (reader.rounds > 0) reader.load(vector, 0);
+        for (u32 round = 0; round < reader.rounds; round++) {
+            u32 cells[KEYS], seen = 0;
+            cells_of(vector[0], cells);
+            bool crowded = is_crowded(cells[0]);
+            if (!crowded) {
+#pragma unroll
+                for (u32 lane = 0; lane < LANES; lane++) {
+                    if (lane > 0) cells_of(vector[lane], cells);
+                    // Of the next round, while this one goes on.
+                    vector[lane] = reader.load(round + 1, lane);
+                    if (reader.has(round, lane))
+#pragma unroll
+                        for (u32 k = 0; k < KEYS; k++) seen |= add(cells[k], 1);
+                }
+                if ((seen & EITHER_FULL) == 0) continue;
+            } else {
+                reader.load(vector, round + 1);
+            }
+            // What is seldom done takes one lane after the other, read again: for all of them as they stand
+            // in registers it would take as much code for each.
+#pragma unroll 1
+            for (u32 lane = 0; lane < LANES; lane++) {
+                cells_of(reader.load(round, lane), cells);
+                if (crowded)
+                    add_crowded(cells, reader.has(round, lane));
+                else
+#pragma unroll
+                    for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
+            }
+        }
+    }
+
+    // Whether many of the lanes have one cell: the one of last time, or another, which it is from now on.
+    __device__ bool is_crowded(u32 cell) {
+        if (__popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY) return true;
+        often = __shfl_sync(ALL_LANES, cell, 0);
+        return __popc(__ballot_sync(ALL_LANES, cell == often)) >= MANY;
+    }
+
+    // All lanes come here, also those that have none.
+    __device__ void add_crowded(const u32 (&cells)[KEYS], bool has) {
+        is_crowded(cells[0]);
+        bool same = has;
+#pragma unroll
+        for (u32 k = 0; k < KEYS; k++) same = same && cells[k] == often;
+        if (__all_sync(ALL_LANES, same)) {
+            if (threadIdx.x % WARP == 0 && add(often, WARP * KEYS) & EITHER_FULL) empty(often);
+            return;
+        }
+        u32 others = __ballot_sync(ALL_LANES, cells[0] != often);
+        u32 other = __shfl_sync(ALL_LANES, cells[0], others ? __ffs(others) - 1 : 0);
+        // How many there are of the two, in a half each.
+        u32 both = 0, seen = 0;
+        if (has)
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) {
+                u32 apart = cells[k] == often ? 1 : cells[k] == other ? 1 << 16 : 0;
+                both += apart;
+                if (!apart) seen |= add(cells[k], 1);
+            }
+        if (seen & EITHER_FULL)
+#pragma unroll
+            for (u32 k = 0; k < KEYS; k++) empty(cells[k]);
+        both = sum_of_warp(both);
+        u32 lane = threadIdx.x % WARP, cell = lane == 0 ? often : other;
+        u32 keys = lane == 0 ? both & 0xffff : both >> 16;
+        if (lane < 2 && keys > 0)
+            if (add(cell, keys) & EITHER_FULL) empty(cell);
+    }
+
+    // What was there before has bits of EITHER_FULL where there is something to be emptied.
+    __device__ u32 add(u32 cell, u32 keys) {
+        return atomicAdd(&counters[cell & (words - 1)], cell & words ? keys << 16 : keys);
+    }
+
+    // The counter, and the one beside it.
+    __device__ void empty(u32 cell) {
+        u32 at = cell & (words - 1), full = atomicAnd(&counters[at], ~EITHER_FULL) & EITHER_FULL;
+        if (full & FULL) atomicAdd(&task.counts[at], FULL);
+        if (full >> 16) atomicAdd(&task.counts[at + words], FULL);
+    }
+
+    // Each block from another word on.
+    __device__ void add_to_counts() {
+        u32 start = blockIdx.x * (words / gridDim.x & ~(WARP - 1));
+#pragma unroll 4
+        for (u32 i = threadIdx.x; i < words; i += THREADS) {
+            u32 at = (start + i) & (words - 1), both = counters[at];
+            u32 lower = both % (1 << 16), upper = both >> 16;
+            if (lower) atomicAdd(&task.counts[at], lower);
+            if (upper) atomicAdd(&task.counts[at + words], upper);
+        }
+    }
+};

@@ -1,0 +1,130 @@
+// Where everything begins, from the counts of the cells.
+//
+//     begins, cell_cursors    exclusive scan of counts
+//     bucket_cursors          the begin of each bucket's first cell
+//     tiles                   exclusive scan of the tiles that each bucket fills
+//     large, largest          cells for more than one local sort
+//
+// Many cells: a block has THREADS of them, and sums by itself all that lie before; the last block to be
+// done scans the tiles. Grid: 2^cell_bits / THREADS. Few cells, ALONE at most: the last block of `count`
+// does it all, and this is not launched.
+#pragma once
+
+#include "task.cuh"
+#include "warp.cuh"
+
+// Whether all other blocks of the grid are done; what they wrote is seen then, and `done` is zero again.
+// All threads come here, when what they have written is complete.
+__device__ inline bool last_block(u32& done, bool& last) {
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(&done, 1) == gridDim.x - 1;
+        if (last) done = 0;
+    }
+    __syncthreads();
+    __threadfence();
+    return last;
+}
+
+template <class Key>
+struct LayOut {
+    static constexpr u32 THREADS = 1024, WARPS = THREADS / WARP;
+    // So few cells are laid out by one block.
+    static constexpr u32 ALONE = 4096;
+
+    struct Shared {
+        u32 warps[WARPS];
+        u32 total, largest;
+        bool last;
+    };
+
+    const Task<Key>& task;
+    Shared& shared;
+
+    __device__ LayOut(const Task<Key>& task, Shared& shared) : task(task), shared(shared) {}
+
+    __device__ void run() {
+        wait_for_earlier_kernels();
+        if (task.choice->path != HYBRID) return;
+        let_next_kernel_in();
+        u32 first = blockIdx.x * THREADS, before = 0;
+        const uint4* counts = reinterpret_cast<const uint4*>(task.counts);
+#pragma unroll 8
+        for (u32 i = threadIdx.x; i < first / 4; i += THREADS) {
+            uint4 four = counts[i];
+            before += four.x + four.y + four.z + four.w;
+        }
+        exclusive(before);
+        place(first, shared.total);
+        if (last_block(task.choice->done, shared.last)) scan_tiles();
+    }
+
+    __device__ void run_alone() {
+        u32 before = 0;
+        for (u32 first = 0; first < task.cells(); first += THREADS) {
+            place(first, before);
+            before += shared.total;
+        }
+        __syncthreads();
+        scan_tiles();
+    }
+
+    // The cells from `first` on, one for each thread. Leaves their keys in shared.total.
+    __device__ void place(u32 first, u32 before) {
+        u32 cell = first + threadIdx.x;
+        bool is_cell = cell < task.cells();
+        u32 keys = is_cell ? __ldcg(&task.counts[cell]) : 0;
+        if (threadIdx.x == 0) shared.largest = 0;
+        u32 begin = before + exclusive(keys);
+        if (is_cell) {
+            task.begins[cell] = begin;
+            if (task.b_bits > 0) task.cell_cursors[cell] = begin;
+            if (cell % (1 << task.b_bits) == 0) task.bucket_cursors[cell >> task.b_bits] = begin;
+            if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
+            if (keys > task.local_keys) task.large[atomicAdd(&task.choice->large, 1)] = cell;
+        }
+        u32 largest = max_of_warp(keys);
+        if (threadIdx.x % WARP == 0) atomicMax(&shared.largest, largest);
+        __syncthreads();
+        if (threadIdx.x == 0) atomicMax(&task.choice->largest, shared.largest);
+    }
+
+    __device__ void scan_tiles() {
+        if (task.b_bits == 0) return;
+        u32 bucket = threadIdx.x, buckets = 1 << task.a_bits, tiles = 0;
+        if (bucket < buckets) {
+            const u32* begin = &task.begins[bucket << task.b_bits];
+            u32 keys = __ldcg(begin + (1 << task.b_bits)) - __ldcg(begin);
+            tiles = keys / task.tile + (keys % task.tile > 0);
+        }
+        u32 before = exclusive(tiles);
+        if (bucket < buckets) task.tiles[bucket] = before;
+        if (bucket == 0) task.tiles[buckets] = shared.total;
+    }
+
+    // The sum of what the threads before gave; shared.total: of all.
+    __device__ u32 exclusive(u32 own) {
+        u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, sum = scan_of_warp(own);
+        __syncthreads();
+        if (lane == WARP - 1) shared.warps[warp] = sum;
+        __syncthreads();
+        if (warp == 0) {
+            u32 of_warp = shared.warps[lane], up_to = scan_of_warp(of_warp);
+            shared.warps[lane] = up_to - of_warp;
+            if (lane == WARP - 1) shared.total = up_to;
+        }
+        __syncthreads();
+        return shared.warps[warp] + sum - own;
+    }
+
+    // Inclusive.
+    __device__ static u32 scan_of_warp(u32 sum) {
+#pragma unroll
+        for (u32 step = 1; step < WARP; step *= 2) {
+            u32 left = __shfl_up_sync(ALL_LANES, sum, step);
+            if (threadIdx.x % WARP >= step) sum += left;
+        }
+        return sum;
+    }
+};

@@ -1,0 +1,59 @@
+// Each key of the source once, by all blocks of the grid, in vectors of 16 bytes.
+//
+// A thread's vectors lie as far apart as the grid has threads, so that any number of keys is spread over
+// all of them; LANES of them are one round, read at once.
+#pragma once
+
+#include "task.cuh"
+
+template <class Key, u32 LANES>
+struct Reader {
+    static constexpr u32 KEYS = 16 / sizeof(Key);
+    const Key* keys;
+    u32 n, head, tail;
+    const uint4* first;
+    u32 step;
+    // This thread's vectors, and rounds until every thread of the grid has read its own.
+    u32 mine, rounds;
+
+    __device__ Reader(const Key* keys, u32 n) : keys(keys), n(n) {
+        // Keys before the first whole vector, and the place of those after the last.
+        head = min(n, u32((16 - u64(keys) % 16) % 16 / sizeof(Key)));
+        u32 vectors = (n - head) / KEYS, thread = blockIdx.x * blockDim.x + threadIdx.x;
+        tail = head + vectors * KEYS;
+        first = reinterpret_cast<const uint4*>(keys + head);
+        step = gridDim.x * blockDim.x;
+        mine = thread < vectors ? (vectors - thread - 1) / step + 1 : 0;
+        u32 most = vectors ? (vectors - 1) / step + 1 : 0;
+        rounds = (most + LANES - 1) / LANES;
+    }
+
+    // The keys before and after the vectors: the first threads of the first block have one each.
+    __device__ bool single(Key& word) const {
+        u32 thread = threadIdx.x, after = n - tail;
+        if (blockIdx.x > 0 || thread >= head + after) return false;
+        word = keys[thread < head ? thread : tail + thread - head];
+        return true;
+    }
+
+    __device__ bool has(u32 round, u32 lane) const { return round * LANES + lane < mine; }
+
+    __device__ static Key key(uint4 vector, u32 k) {
+        union {
+            uint4 words;
+            Key keys[KEYS];
+        } both = {vector};
+        return both.keys[k];
+    }
+
+    // Vectors that the thread has not: again the first, which any may read.
+    __device__ void load(uint4 (&vector)[LANES], u32 round) const {
+#pragma unroll
+        for (u32 lane = 0; lane < LANES; lane++) vector[lane] = load(round, lane);
+    }
+
+    __device__ uint4 load(u32 round, u32 lane) const {
+        u64 own = blockIdx.x * blockDim.x + threadIdx.x + u64(round * LANES + lane) * step;
+        return __ldg(&first[has(round, lane) ? own : 0]);
+    }
+};

@@ -1,0 +1,14 @@
+// What a multiprocessor has: shared memory that a block can be given, in KB.
+#pragma once
+
+#include "words.cuh"
+
+#if __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+constexpr u32 SHARED_KB = 227;
+#elif __CUDA_ARCH__ == 800
+constexpr u32 SHARED_KB = 163;
+#elif __CUDA_ARCH__ == 750
+constexpr u32 SHARED_KB = 64;
+#else
+constexpr u32 SHARED_KB = 99;
+#endif

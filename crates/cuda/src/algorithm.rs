@@ -1,0 +1,154 @@
+//! The engine's own sorts, and which of them a task gets.
+//!
+//! | algorithm | what it sorts |
+//! |---|---|
+//! | `onesweep` | everything |
+//! | `hybrid` | whole keys of 32, 64 or 128 bits alone |
+//! | `count` | whole keys of 8 or 16 bits alone |
+//!
+//! Whole: all bits decide, so that keys which tie are equal, and which of them comes first makes no
+//! difference.
+
+use sweepsort_core::{Shape, Spec};
+
+use crate::hybrid::MOST_KEYS;
+
+/// One of the engine's own sorts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    Onesweep,
+    Hybrid,
+    Count,
+}
+
+/// Why an algorithm does not take a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was asked for.
+    pub what: String,
+    /// What would do.
+    pub instead: String,
+}
+
+impl Algorithm {
+    /// What leaves the choice to the engine.
+    pub const AUTO: &str = "auto";
+
+    pub const ALL: [Algorithm; 3] = [Algorithm::Onesweep, Algorithm::Hybrid, Algorithm::Count];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Onesweep => "onesweep",
+            Algorithm::Hybrid => "hybrid",
+            Algorithm::Count => "count",
+        }
+    }
+
+    /// Whether a name is that of one of them, or leaves the choice.
+    pub fn is_own(name: &str) -> bool {
+        name == Self::AUTO || Self::ALL.iter().any(|own| own.name() == name)
+    }
+
+    /// The algorithm for a task.
+    ///
+    /// # Errors
+    /// Why the one that is asked for does not take it.
+    pub fn of(shape: &Shape, spec: &Spec) -> Result<Algorithm, Refusal> {
+        let bits = shape.width.bits();
+        let whole_alone = shape.payload_bytes == 0 && spec.bits == (0..bits) && !spec.codec.ties;
+        let count = whole_alone && bits <= 16;
+        let hybrid = whole_alone && bits > 16;
+        let refused = |what: String, instead: &str| {
+            Err(Refusal {
+                what,
+                instead: instead.to_owned(),
+            })
+        };
+        match &*spec.algorithm {
+            "auto" if count => Ok(Algorithm::Count),
+            "auto" if hybrid && shape.keys <= MOST_KEYS => Ok(Algorithm::Hybrid),
+            "auto" | "onesweep" => Ok(Algorithm::Onesweep),
+            "hybrid" if hybrid && shape.keys <= MOST_KEYS => Ok(Algorithm::Hybrid),
+            "hybrid" if hybrid => refused(
+                format!("a hybrid sort of {} keys", shape.keys),
+                &format!("up to {} of them, or onesweep", MOST_KEYS),
+            ),
+            "hybrid" => refused(
+                "a hybrid sort of anything but whole keys of 32, 64 or 128 bits alone".into(),
+                "onesweep",
+            ),
+            "count" if count => Ok(Algorithm::Count),
+            "count" => refused(
+                "counting anything but whole keys of 8 or 16 bits alone".into(),
+                "onesweep, or hybrid for wider keys alone",
+            ),
+            name => refused(
+                format!("a plan for algorithm '{name}'"),
+                "auto, onesweep, hybrid or count",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use sweepsort_core::{Codec, Kind, Nan, Order, Width};
+
+    use super::*;
+
+    fn of(shape: Shape, algorithm: &'static str) -> Result<Algorithm, Refusal> {
+        let mut spec = Spec::natural::<u8>();
+        spec.bits = 0..shape.width.bits();
+        spec.algorithm = Cow::Borrowed(algorithm);
+        Algorithm::of(&shape, &spec)
+    }
+
+    #[test]
+    fn keys_alone_are_counted_or_partitioned() {
+        for n in [0, 1, 1024, 1 << 20, MOST_KEYS] {
+            for width in Width::ALL {
+                let own = match width {
+                    Width::W8 | Width::W16 => Algorithm::Count,
+                    _ => Algorithm::Hybrid,
+                };
+                let keys = Shape::keys(n, width);
+                assert_eq!(of(keys, "auto"), Ok(own));
+                assert_eq!(of(keys, own.name()), Ok(own));
+                assert_eq!(of(keys, "onesweep"), Ok(Algorithm::Onesweep));
+                for other in [Shape::pairs(n, width, 4), Shape::argsort(n, width, 4)] {
+                    assert_eq!(of(other, "auto"), Ok(Algorithm::Onesweep));
+                    assert!(of(other, "hybrid").is_err() && of(other, "count").is_err());
+                }
+            }
+        }
+        let many = |width| of(Shape::keys(MOST_KEYS + 1, width), "auto");
+        assert_eq!(many(Width::W32), Ok(Algorithm::Onesweep));
+        assert_eq!(many(Width::W8), Ok(Algorithm::Count));
+    }
+
+    #[test]
+    fn what_tells_equal_keys_apart_is_for_onesweep() {
+        let shape = Shape::keys(1 << 20, Width::W32);
+        let mut range = Spec::natural::<u32>();
+        range.bits = 0..31;
+        assert_eq!(Algorithm::of(&shape, &range), Ok(Algorithm::Onesweep));
+        let mut ties = Spec::natural::<f32>();
+        let kind = Kind::Float { mantissa: 23 };
+        ties.codec = Codec::for_records(kind, Order::Ascending, Nan::Last);
+        assert_eq!(Algorithm::of(&shape, &ties), Ok(Algorithm::Onesweep));
+    }
+
+    #[test]
+    fn refusals_say_what_would_do() {
+        let refused = |shape, algorithm| of(shape, algorithm).unwrap_err().instead;
+        let few = Shape::keys(9, Width::W16);
+        assert!(refused(few, "hybrid").contains("onesweep"));
+        assert!(refused(Shape::keys(9, Width::W32), "count").contains("hybrid"));
+        let many = Shape::keys(MOST_KEYS + 1, Width::W64);
+        assert!(refused(many, "hybrid").contains("1181116006"));
+        assert!(refused(few, "split").contains("auto"));
+    }
+}

@@ -1,0 +1,815 @@
+//! Whole keys alone, most significant bits first: partitioned into cells that fit a block's shared
+//! memory, each of which one block sorts there.
+//!
+//! | n | what is launched |
+//! |---|---|
+//! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
+//! | to a block's shared memory | `alone` or `alone_large`: one block |
+//! | to about a million | `together`: blocks that wait for each other; then `refine` |
+//! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine` |
+//! | beyond | the same with a second `partition`, and `lay_out` before the first |
+//!
+//! Some inputs are better sorted by digits from the lowest up, such as those of few values. From 2^22
+//! keys on, where the choice is the engine's, a whole onesweep is enqueued behind, and the device
+//! decides which of the two does nothing; see `kernels/hybrid/task.cuh`.
+
+mod task;
+mod tuning;
+
+use std::mem::offset_of;
+use std::sync::Arc;
+
+use sweepsort_core::{Codec, Digit, Spec, Stage, Width, Word, with_width};
+
+use crate::algorithm::Algorithm;
+use crate::args;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::image::{Image, Kind};
+use crate::launch::{Argument, Grid, Kernel, Module};
+use crate::memory::{Layout, Slice, SliceMut, Span};
+use crate::onesweep::{Payload, Places, Sweep, TINY};
+use crate::plan::Ran;
+use crate::shapes::{KernelShape, Shapes};
+use crate::stream::{Clock, Stream, end};
+use task::{Choice, ONESWEEP, Part, Range, Step, Task};
+use tuning::{CellBits, MOST_CELL_BITS, Tuning};
+
+pub use tuning::MOST_KEYS;
+
+/// Where there are no more cells, the last block that counts lays them out, too;
+/// `kernels/hybrid/count.cuh` has the same.
+const LAID_OUT_BY_COUNT: usize = 4096;
+
+/// Blocks that read all keys to find which bits vary; `kernels/hybrid/probe.cuh` has the same.
+const MOST_PROBE_BLOCKS: usize = 1024;
+
+/// Shared memory that `count` has for each cell.
+const COUNTER_BYTES: u32 = 2;
+
+/// Keys that a step of `refine` copies for each thread; `kernels/hybrid/refine.cuh` has the same.
+const EMITTED: usize = 16;
+
+/// The most bits of a digit where blocks wait for each other; `kernels/hybrid/together.cuh` has the
+/// same.
+const TOGETHER_BITS: u32 = 10;
+
+/// Bits that `refine` goes on by at a time.
+const PART_BITS: u32 = 8;
+
+/// Rows of the image's table of shapes.
+mod row {
+    pub const PROBE: usize = 0;
+    pub const COUNT: usize = 1;
+    pub const LAY_OUT: usize = 2;
+    pub const PARTITION_WIDE: usize = 3;
+    pub const PARTITION_NARROW: usize = 4;
+    pub const LOCAL: usize = 5;
+    pub const LOCAL_LARGE: usize = 6;
+    pub const REFINE: usize = 7;
+    /// Of what refine sorts in shared memory.
+    pub const REFINE_CELLS: usize = 8;
+    pub const ALONE: usize = 9;
+    pub const ALONE_LARGE: usize = 10;
+    pub const TOGETHER: usize = 11;
+    /// Of what blocks that wait for each other sort in shared memory.
+    pub const TOGETHER_CELLS: usize = 12;
+}
+
+/// A sort, decided.
+#[derive(Clone, Debug)]
+pub struct Hybrid {
+    n: usize,
+    width: Width,
+    codec: Codec,
+    method: Method,
+}
+
+#[derive(Clone, Debug)]
+enum Method {
+    /// One block, whose threads compare keys.
+    Tiny(Sweep),
+    /// One block.
+    Alone(Launch),
+    Cells(Box<Cells>),
+}
+
+/// A kernel and how it is launched.
+type Launch = (Arc<Kernel>, Grid);
+
+/// The kernels, their grids, and the workspace.
+#[derive(Clone, Debug)]
+struct Cells {
+    bits: CellBits,
+    steps: Steps,
+    refine: Launch,
+    /// Keys of a tile of the second partition, and of the largest cell that is sorted by `local`.
+    tile: u32,
+    local_keys: u32,
+    probe_blocks: u32,
+    behind: Option<Sweep>,
+    arrays: Arrays,
+}
+
+/// What comes before `refine`.
+#[derive(Clone, Debug)]
+enum Steps {
+    /// One launch.
+    Together(Launch),
+    Apart(Box<Apart>),
+}
+
+/// A launch for each step.
+#[derive(Clone, Debug)]
+struct Apart {
+    probe: Launch,
+    count: Launch,
+    /// Once, or again where keys may lie outside of what a sample shows.
+    counts: u32,
+    /// Where there are too many cells for the last block that counts.
+    lay_out: Option<Launch>,
+    /// For each partition.
+    partitions: Vec<Launch>,
+    local: Launch,
+}
+
+/// What the sizes of arrays follow from, besides the number of keys.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    key_bits: u32,
+    bits: CellBits,
+    probe_blocks: u32,
+    local_keys: u32,
+    refine: KernelShape,
+    refine_cells: KernelShape,
+    /// Bytes of the workspace of a onesweep behind, and those of them that begin as zeros.
+    behind: usize,
+    behind_zeros: usize,
+}
+
+/// The workspace's arrays; shapes as in `kernels/hybrid/task.cuh`. What the onesweep behind needs
+/// lies where the hybrid sort has its own arrays, but for what begins as zeros.
+#[derive(Clone, Copy, Debug)]
+struct Arrays {
+    choice: Span<u32>,
+    counts: Span<u32>,
+    zeros: Span<u8>,
+    behind: Span<u8>,
+    ranges: Span<u8>,
+    begins: Span<u32>,
+    bucket_cursors: Span<u32>,
+    cell_cursors: Span<u32>,
+    tiles: Span<u32>,
+    large: Span<u32>,
+    parts: Span<Part>,
+    steps: Span<Step>,
+    scratch: Span<u8>,
+    bytes: usize,
+}
+
+impl Hybrid {
+    /// Decides; loads the kernels if that has not been done. All bits of the keys count, and the codec
+    /// does not tie.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for a width that no kernel is for, [`Error::Range`] for more than
+    /// [`MOST_KEYS`] keys, [`Error::Driver`].
+    pub fn new(device: &Device, n: usize, width: Width, spec: &Spec) -> Result<Hybrid> {
+        if n > MOST_KEYS {
+            return Err(Error::Range {
+                what: "keys of a hybrid sort",
+                got: n,
+                have: MOST_KEYS,
+            });
+        }
+        let tuning = Tuning::of(width);
+        let method = if n <= TINY {
+            Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
+        } else {
+            let kernels = Kernels::of(device, width)?;
+            match kernels.alone(n, tuning)? {
+                Some(alone) => Method::Alone(alone),
+                None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
+            }
+        };
+        Ok(Hybrid {
+            n,
+            width,
+            codec: spec.codec,
+            method,
+        })
+    }
+
+    /// Bytes of the workspace.
+    pub fn workspace_bytes(&self) -> usize {
+        match &self.method {
+            Method::Tiny(_) | Method::Alone(_) => 0,
+            Method::Cells(cells) => cells.arrays.bytes,
+        }
+    }
+
+    /// The digits that keys are partitioned by, where all their bits vary.
+    pub fn digits(&self) -> Vec<Digit> {
+        let Method::Cells(cells) = &self.method else {
+            return Vec::new();
+        };
+        let mut shift = self.width.bits();
+        let mut next = |bits| {
+            shift -= bits;
+            Digit { shift, bits }
+        };
+        let CellBits { a, b } = cells.bits;
+        let digits = [next(a), next(b)];
+        digits[..cells.bits.partitions() as usize].to_vec()
+    }
+
+    /// Puts the sort into the stream.
+    ///
+    /// # Errors
+    /// [`Error::Launch`], [`Error::Driver`], [`Error::Range`] for a workspace that is too small.
+    ///
+    /// # Safety
+    /// `keys` and `keys_to` are addresses of `n` keys each, aligned to their size, on the stream's
+    /// device, the same or apart; nobody else uses them or the workspace before the sort is done.
+    pub unsafe fn enqueue(
+        &self,
+        stream: &Stream,
+        keys: u64,
+        keys_to: u64,
+        workspace: &SliceMut<'_, u8>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        with_width!(self.width, |W| unsafe {
+            let task = self.task::<W>(keys, keys_to);
+            match &self.method {
+                Method::Tiny(sweep) => {
+                    let places = Places::of_keys(keys, keys_to);
+                    sweep.enqueue(stream, places, workspace, clock)
+                }
+                Method::Alone((kernel, grid)) => {
+                    stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
+                    end(clock, Stage::Local, stream)
+                }
+                Method::Cells(cells) => cells.enqueue(stream, task, workspace, clock),
+            }
+        })
+    }
+
+    fn task<W: Word>(&self, keys: u64, keys_to: u64) -> Task<W> {
+        Task {
+            source: keys,
+            result: keys_to,
+            scratch: 0,
+            // No more than MOST_KEYS.
+            n: self.n as u32,
+            key_bits: self.width.bits(),
+            a_bits: 0,
+            b_bits: 0,
+            tile: 0,
+            local_keys: 0,
+            choice: 0,
+            counts: 0,
+            begins: 0,
+            bucket_cursors: 0,
+            cell_cursors: 0,
+            tiles: 0,
+            large: 0,
+            parts: 0,
+            steps: 0,
+            zeros: 0,
+            zero_vectors: 0,
+            may_onesweep: 0,
+            probe_blocks: 0,
+            ranges: 0,
+            codec: self.codec.coder::<W>().into(),
+        }
+    }
+
+    /// What the last sort that used this workspace did. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`], [`Error::Range`].
+    pub fn ran(&self, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<Ran> {
+        let ran = |passes| Ran {
+            algorithm: Algorithm::Hybrid.name(),
+            passes,
+        };
+        let cells = match &self.method {
+            Method::Tiny(sweep) => return Ok(ran(sweep.digits())),
+            Method::Alone(_) => return Ok(ran(1)),
+            Method::Cells(cells) => cells,
+        };
+        if let Some(sweep) = &cells.behind
+            && cells.path(self.width, stream, workspace)? == ONESWEEP
+        {
+            return sweep.ran(stream, &cells.arrays.rest(workspace)?);
+        }
+        Ok(ran(cells.bits.partitions() + 1))
+    }
+}
+
+/// An image's kernels, while a sort is decided.
+struct Kernels<'a> {
+    device: &'a Device,
+    module: Arc<Module>,
+    shapes: Shapes,
+    width: Width,
+}
+
+impl<'a> Kernels<'a> {
+    fn of(device: &'a Device, width: Width) -> Result<Self> {
+        let image = Image::of(Kind::Hybrid, width.bits()).ok_or_else(|| Error::NoKernel {
+            image: format!("hybrid_{}", width.bits()),
+            kernel: "probe".to_owned(),
+        })?;
+        let module = device.module(image)?;
+        Ok(Kernels {
+            device,
+            shapes: Shapes::of(&module, "hybrid_shapes")?,
+            module,
+            width,
+        })
+    }
+
+    /// A kernel with its grid; it begins early where it can wait by itself.
+    fn launch(&self, name: &str, grid: Grid) -> Result<Launch> {
+        let grid = grid.dependent_if(self.device.facts().kernels_wait());
+        Ok((self.module.kernel(name)?, grid))
+    }
+
+    /// The same, with as many blocks as run at a time, or as there are tiles.
+    fn persistent(&self, name: &str, shape: KernelShape, tiles: usize) -> Result<Launch> {
+        let together = shape.together(&*self.module.kernel(name)?, self.device.facts())?;
+        self.launch(name, shape.grid(tiles.min(together as usize) as u32))
+    }
+
+    /// In one block, if it has room for so many keys.
+    fn alone(&self, n: usize, tuning: Tuning) -> Result<Option<Launch>> {
+        for (name, row) in [("alone", row::ALONE), ("alone_large", row::ALONE_LARGE)] {
+            let shape = self.shapes.get(row)?;
+            if n <= tuning.alone.min(shape.tile as usize) {
+                return Ok(Some(self.launch(name, shape.grid(1))?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The steps before `refine`, and it.
+    fn cells(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
+        match self.together(n, tuning)? {
+            Some(cells) => Ok(cells),
+            None => self.apart(n, tuning, spec),
+        }
+    }
+
+    /// In one launch, if there is room for so many keys. PTX for older drivers has no such kernel, and a
+    /// tile of no keys says so.
+    fn together(&self, n: usize, tuning: Tuning) -> Result<Option<Cells>> {
+        let shape = self.shapes.get(row::TOGETHER)?;
+        if shape.tile == 0 {
+            return Ok(None);
+        }
+        let kernel = self.module.kernel("together")?;
+        let most = shape.together(&kernel, self.device.facts())? as usize;
+        if n > tuning.together.min(most * shape.tile as usize) {
+            return Ok(None);
+        }
+        let blocks = n.div_ceil(tuning.together_block).min(most);
+        let grid = shape.grid(blocks as u32).cooperative();
+        let sizes = Sizes {
+            key_bits: self.width.bits(),
+            bits: tuning.together_bits(n, TOGETHER_BITS),
+            probe_blocks: 0,
+            local_keys: self.shapes.get(row::TOGETHER_CELLS)?.tile,
+            refine: self.shapes.get(row::REFINE)?,
+            refine_cells: self.shapes.get(row::REFINE_CELLS)?,
+            behind: 0,
+            behind_zeros: 0,
+        };
+        let steps = Steps::Together((kernel, grid));
+        Ok(Some(self.refined(n, steps, sizes, 0, None)?))
+    }
+
+    /// In a launch for each step.
+    fn apart(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
+        let shape = |row| self.shapes.get(row);
+        let counting = self.module.kernel("count")?;
+        let counters = counting.max_dynamic_shared_bytes() / COUNTER_BYTES;
+        let bits = tuning.cell_bits(n, MOST_CELL_BITS.min(counters.max(4).ilog2()));
+        let cells = bits.cells();
+        let count = KernelShape {
+            shared_bytes: COUNTER_BYTES * cells as u32,
+            ..shape(row::COUNT)?
+        };
+
+        let wide = shape(row::PARTITION_WIDE)?;
+        // Where not every other multiprocessor would have a tile, there are more of narrow ones.
+        let multiprocessors = self.device.facts().multiprocessors as usize;
+        let (partition, tile) = match 2 * n >= wide.tile as usize * multiprocessors {
+            true => ("partition_wide", wide),
+            false => ("partition_narrow", shape(row::PARTITION_NARROW)?),
+        };
+        let tiles = n.div_ceil(tile.tile as usize);
+        let partitions = match bits.partitions() {
+            1 => vec![self.persistent(partition, tile, tiles)?],
+            _ => vec![
+                self.persistent(partition, tile, tiles)?,
+                // The last tile of each bucket may be short.
+                self.persistent(partition, tile, tiles + (1 << bits.a))?,
+            ],
+        };
+
+        let small = shape(row::LOCAL)?;
+        let (local, local_shape) = match fits(n.div_ceil(cells), small.tile) {
+            true => ("local", small),
+            false => ("local_large", shape(row::LOCAL_LARGE)?),
+        };
+
+        let may_onesweep = n >= tuning.may_onesweep && spec.algorithm == Algorithm::AUTO;
+        let behind = match may_onesweep {
+            true => Some(Sweep::new(self.device, n, self.width, Payload::None, spec)?),
+            false => None,
+        };
+        // One block reads a sample, and all keys it takes more.
+        let probe = shape(row::PROBE)?;
+        let probe_blocks = match may_onesweep {
+            true => 1,
+            false => n
+                .div_ceil(probe.tile as usize)
+                .min(multiprocessors)
+                .min(MOST_PROBE_BLOCKS) as u32,
+        };
+        let lay_out = match cells > LAID_OUT_BY_COUNT {
+            true => {
+                let lay_out = shape(row::LAY_OUT)?;
+                let blocks = cells.div_ceil(lay_out.tile as usize) as u32;
+                Some(self.launch("lay_out", lay_out.grid(blocks))?)
+            }
+            false => None,
+        };
+        let sizes = Sizes {
+            key_bits: self.width.bits(),
+            bits,
+            probe_blocks,
+            local_keys: local_shape.tile,
+            refine: shape(row::REFINE)?,
+            refine_cells: shape(row::REFINE_CELLS)?,
+            behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
+            behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
+        };
+        let steps = Steps::Apart(Box::new(Apart {
+            probe: self.launch("probe", probe.grid(probe_blocks))?,
+            count: self.persistent("count", count, n.div_ceil(count.tile as usize))?,
+            counts: 1 + u32::from(may_onesweep),
+            lay_out,
+            partitions,
+            local: self.launch(local, local_shape.grid(cells as u32))?,
+        }));
+        self.refined(n, steps, sizes, tile.tile, behind)
+    }
+
+    /// These steps, then `refine`.
+    fn refined(
+        &self,
+        n: usize,
+        steps: Steps,
+        sizes: Sizes,
+        tile: u32,
+        behind: Option<Sweep>,
+    ) -> Result<Cells> {
+        Ok(Cells {
+            bits: sizes.bits,
+            steps,
+            refine: self.persistent("refine", sizes.refine, usize::MAX)?,
+            tile,
+            local_keys: sizes.local_keys,
+            probe_blocks: sizes.probe_blocks,
+            behind,
+            arrays: Arrays::of(n, sizes),
+        })
+    }
+}
+
+/// Whether cells of so many keys, six standard deviations more or less, fit a block.
+fn fits(mean: usize, keys: u32) -> bool {
+    let mean = mean as f64;
+    mean + 6.0 * mean.sqrt() <= f64::from(keys)
+}
+
+impl Cells {
+    /// # Safety
+    /// As [`Hybrid::enqueue`].
+    unsafe fn enqueue<W: Word>(
+        &self,
+        stream: &Stream,
+        mut task: Task<W>,
+        workspace: &SliceMut<'_, u8>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        self.locate(&mut task, workspace)?;
+        let launch = |(kernel, grid): &Launch| {
+            // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
+            unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)]) }
+        };
+        let launch_with = |(kernel, grid): &Launch, number: u32| {
+            // SAFETY: as above.
+            unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task), number]) }
+        };
+        match &self.steps {
+            Steps::Together(together) => launch(together)?,
+            Steps::Apart(apart) => {
+                launch(&apart.probe)?;
+                for turn in 0..apart.counts {
+                    launch_with(&apart.count, turn)?;
+                }
+                end(clock, Stage::Histogram, stream)?;
+                if let Some(lay_out) = &apart.lay_out {
+                    launch(lay_out)?;
+                    end(clock, Stage::Scan, stream)?;
+                }
+                for (partition, level) in apart.partitions.iter().zip(0..) {
+                    launch_with(partition, level)?;
+                }
+                end(clock, Stage::Scatter, stream)?;
+                launch(&apart.local)?;
+            }
+        }
+        launch(&self.refine)?;
+        end(clock, Stage::Local, stream)?;
+        match &self.behind {
+            None => Ok(()),
+            Some(sweep) => {
+                let go = task.choice + offset_of!(Choice<W>, path) as u64;
+                let places = Places::of_keys(task.source, task.result);
+                let rest = self.arrays.rest(workspace)?;
+                // SAFETY: the caller's promise; the probe clears what the onesweep counts in.
+                unsafe { sweep.enqueue_if(go, stream, places, &rest, clock) }
+            }
+        }
+    }
+
+    /// Fills in the digits, and where the workspace's arrays lie.
+    fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
+        let arrays = &self.arrays;
+        (task.a_bits, task.b_bits) = (self.bits.a, self.bits.b);
+        (task.tile, task.local_keys) = (self.tile, self.local_keys);
+        task.scratch = arrays.scratch.within(workspace)?.address();
+        task.choice = arrays.choice.within(workspace)?.address();
+        task.counts = arrays.counts.within(workspace)?.address();
+        task.begins = arrays.begins.within(workspace)?.address();
+        task.bucket_cursors = arrays.bucket_cursors.within(workspace)?.address();
+        task.cell_cursors = arrays.cell_cursors.within(workspace)?.address();
+        task.tiles = arrays.tiles.within(workspace)?.address();
+        task.large = arrays.large.within(workspace)?.address();
+        task.parts = arrays.parts.within(workspace)?.address();
+        task.steps = arrays.steps.within(workspace)?.address();
+        task.zeros = arrays.zeros.within(workspace)?.address();
+        task.zero_vectors = (arrays.zeros.len() / 16) as u32;
+        task.may_onesweep = u32::from(self.behind.is_some());
+        task.probe_blocks = self.probe_blocks;
+        task.ranges = arrays.ranges.within(workspace)?.address();
+        Ok(())
+    }
+
+    /// What the device decided.
+    fn path(&self, width: Width, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<u32> {
+        let choice = self.arrays.choice.within(workspace)?;
+        let mut words = vec![0u32; self.arrays.choice.len()];
+        // SAFETY: the array has so many words in the workspace.
+        let written = unsafe { Slice::from_raw(choice, words.len()) };
+        stream.read(written, &mut words)?;
+        let at = with_width!(width, |W| offset_of!(Choice<W>, path)) / size_of::<u32>();
+        Ok(words[at])
+    }
+}
+
+impl Arrays {
+    fn of(n: usize, sizes: Sizes) -> Arrays {
+        let cells = sizes.bits.cells();
+        let buckets = 1usize << sizes.bits.a;
+        let capacity = sizes.refine_cells.tile as usize;
+        let mut layout = Layout::new();
+        // As long as the longest, that of 128-bit keys.
+        let choice = layout.array(size_of::<Choice<u128>>() / size_of::<u32>());
+        let counts = layout.array(cells);
+        let mut onesweep = layout;
+        let behind = onesweep.array(sizes.behind);
+        layout.array::<u8>(sizes.behind_zeros);
+        let zeros = layout.all();
+        let ranges = sizes.probe_blocks as usize * size_of::<Range<u128>>();
+        let ranges = layout.array(ranges);
+        let begins = layout.array(cells + 1);
+        let bucket_cursors = layout.array(buckets);
+        let cell_cursors = layout.array(cells);
+        let tiles = layout.array(buckets + 1);
+        let large = layout.array(cells.min(n / (sizes.local_keys as usize + 1)));
+        let parts = layout.array(n / capacity + 1);
+        let steps = layout.array(sizes.most_steps(n));
+        let scratch = layout.array(n * (sizes.key_bits / 8) as usize);
+        Arrays {
+            choice,
+            counts,
+            zeros,
+            behind,
+            ranges,
+            begins,
+            bucket_cursors,
+            cell_cursors,
+            tiles,
+            large,
+            parts,
+            steps,
+            scratch,
+            bytes: layout.bytes().max(onesweep.bytes()),
+        }
+    }
+
+    /// The workspace of the onesweep behind.
+    fn rest<'a>(&self, workspace: &SliceMut<'a, u8>) -> Result<SliceMut<'a, u8>> {
+        // SAFETY: a part of the workspace, borrowed as long.
+        Ok(unsafe { SliceMut::from_raw(self.behind.within(workspace)?, self.behind.len()) })
+    }
+}
+
+impl Sizes {
+    /// Steps that `refine` puts into its queue, at most.
+    ///
+    /// Each level has no more parts than capacities fit into n, for they are larger than that and do
+    /// not overlap. Their tiles are counted and partitioned once a level. A key is sorted or copied
+    /// once. What is sorted is a bucket of over half a capacity, or stands behind such a one, or
+    /// begins a part, or is the first of a half capacity.
+    fn most_steps(&self, n: usize) -> usize {
+        let capacity = self.refine_cells.tile as usize;
+        let in_all = |keys: usize| n / keys + 1;
+        let levels = (self.key_bits - self.bits.a - self.bits.b).div_ceil(PART_BITS) as usize;
+        let parts = in_all(capacity);
+        let tiles = in_all(self.refine.tile as usize) + parts;
+        let copies = in_all(EMITTED * self.refine.threads as usize) + parts;
+        let sorts = 3 * in_all(capacity / 2) + 2 * levels * parts;
+        2 * levels * tiles + copies + sorts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least room that any architecture's kernels are made for.
+    const REFINE: KernelShape = KernelShape {
+        threads: 256,
+        tile: 4096,
+        shared_bytes: 0,
+    };
+    const CELLS: KernelShape = KernelShape {
+        tile: 2048,
+        ..REFINE
+    };
+
+    fn sizes(n: usize, width: Width, behind: usize) -> Sizes {
+        Sizes {
+            key_bits: width.bits(),
+            bits: Tuning::of(width).cell_bits(n, MOST_CELL_BITS),
+            probe_blocks: MOST_PROBE_BLOCKS as u32,
+            local_keys: 4608,
+            refine: REFINE,
+            refine_cells: CELLS,
+            behind,
+            behind_zeros: behind.min(20_000).next_multiple_of(256),
+        }
+    }
+
+    #[test]
+    fn the_workspace_is_little_more_than_the_keys() {
+        // Of the H200.
+        let (refine, cells) = (36_864, 12_288);
+        for width in [Width::W32, Width::W64, Width::W128] {
+            for n in (10..=30).flat_map(|bits| [(1 << bits) + 1, 3 << (bits - 1)]) {
+                let mut sizes = sizes(n, width, 0);
+                (sizes.refine.tile, sizes.refine_cells.tile) = (refine, cells);
+                let keys = n * width.bytes();
+                let arrays = Arrays::of(n, sizes);
+                let more = arrays.bytes - keys;
+                assert!(more <= keys * 12 / 100 + (1 << 20), "{width:?} {n}: {more}");
+                // A onesweep behind takes the same room.
+                let behind = keys + keys / 10;
+                sizes.behind = behind;
+                let both = Arrays::of(n, sizes).bytes;
+                assert!(both <= arrays.bytes.max(behind + (1 << 20)) + (1 << 20));
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_lie_apart_but_for_those_of_the_onesweep_behind() {
+        let n = 5_000_000;
+        let arrays = Arrays::of(n, sizes(n, Width::W64, 41_000_000));
+        // SAFETY: nothing is read or written there.
+        let workspace = unsafe { SliceMut::from_raw(crate::Pointer::at(1 << 20), arrays.bytes) };
+        let place = |span: Span<u8>| {
+            let from = span.within(&workspace).unwrap().address();
+            from..from + span.len() as u64
+        };
+        macro_rules! place {
+            ($array:ident) => {{
+                let from = arrays.$array.within(&workspace).unwrap();
+                let first = from.address();
+                first..from.offset(arrays.$array.len()).address()
+            }};
+        }
+        let own = [
+            place!(choice),
+            place!(counts),
+            place!(ranges),
+            place!(begins),
+            place!(bucket_cursors),
+            place!(cell_cursors),
+            place!(tiles),
+            place!(large),
+            place!(parts),
+            place!(steps),
+            place!(scratch),
+        ];
+        assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        assert!(own.iter().all(|place| place.start < place.end));
+        let (zeros, behind) = (place(arrays.zeros), place(arrays.behind));
+        assert_eq!(zeros.start, own[0].start);
+        assert!(
+            own[1].end <= behind.start && behind.start < zeros.end && zeros.end <= own[2].start
+        );
+        assert_eq!((zeros.end - zeros.start) % 16, 0);
+        assert!(own[10].end - (1 << 20) <= arrays.bytes as u64);
+        assert!(behind.end - (1 << 20) <= arrays.bytes as u64);
+    }
+
+    /// How many keys each bucket of a part has: these two numbers again and again, then the rest.
+    #[derive(Clone, Copy, Debug)]
+    struct Split {
+        pattern: [usize; 2],
+        times: usize,
+    }
+
+    impl Split {
+        fn buckets(self, count: usize) -> Vec<usize> {
+            let fit = count / (self.pattern[0] + self.pattern[1]);
+            let mut buckets = self.pattern.repeat(fit.min(self.times));
+            buckets.push(count - buckets.iter().sum::<usize>());
+            buckets
+        }
+    }
+
+    /// Steps of a part that begins and ends there, as `refine.cuh` puts them into its queue.
+    fn steps(sizes: &Sizes, from: usize, to: usize, below: u32, split: Split) -> usize {
+        let (tile, capacity) = (sizes.refine.tile as usize, sizes.refine_cells.tile as usize);
+        if below == 0 {
+            return (to - from).div_ceil(EMITTED * sizes.refine.threads as usize);
+        }
+        let (half, rest) = (capacity / 2, below.saturating_sub(PART_BITS));
+        let mut all = 2 * (to - from).div_ceil(tile);
+        let (mut left, mut begin, mut in_group) = (from, from, 0);
+        for (digit, keys) in split.buckets(to - from).into_iter().enumerate() {
+            let end = begin + keys;
+            let after_long = digit == 0 || begin - left > half;
+            if keys > half || after_long || begin / half != left / half {
+                all += usize::from(in_group > 0);
+                in_group = 0;
+            }
+            match keys > capacity {
+                true => all += steps(sizes, begin, end, rest, split),
+                false => in_group += keys,
+            }
+            (left, begin) = (begin, end);
+        }
+        all + usize::from(in_group > 0)
+    }
+
+    #[test]
+    fn steps_are_no_more_than_there_is_room_for() {
+        let (capacity, half) = (CELLS.tile as usize, CELLS.tile as usize / 2);
+        let patterns = [
+            ([1, 0], 0),
+            ([1, 0], 1),
+            ([half + 1, 1], 127),
+            ([half - 1, 2], 127),
+            ([capacity + 1, 1], 127),
+            ([half + 1, capacity + 1], 127),
+            ([1, capacity + 1], 20),
+        ];
+        for width in [Width::W32, Width::W64, Width::W128] {
+            for n in [20_000, 1 << 20, 1 << 22] {
+                let sizes = sizes(n, width, 0);
+                let low = width.bits() - sizes.bits.a - sizes.bits.b;
+                for (pattern, times) in patterns {
+                    let split = Split { pattern, times };
+                    let (found, room) = (steps(&sizes, 0, n, low, split), sizes.most_steps(n));
+                    assert!(found <= room, "{width:?} {n} {split:?}: {found} of {room}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cells_that_fit_leave_room_for_chance() {
+        assert!(fits(4096, 4608) && !fits(4400, 4608) && fits(0, 1));
+    }
+}

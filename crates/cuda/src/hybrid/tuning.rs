@@ -1,0 +1,169 @@
+//! How a hybrid sort is divided, by the number of keys: one row for each key width.
+
+use sweepsort_core::Width;
+
+/// The most bits that a cell is told by; `kernels/hybrid/task.cuh` has the same.
+pub const MOST_CELL_BITS: u32 = 16;
+
+/// Bits of the two digits that keys are partitioned by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellBits {
+    /// Of the first.
+    pub a: u32,
+    /// Of the second; 0 for one partition.
+    pub b: u32,
+}
+
+impl CellBits {
+    /// How many cells there are.
+    pub fn cells(self) -> usize {
+        1 << (self.a + self.b)
+    }
+
+    /// How many partitions.
+    pub fn partitions(self) -> u32 {
+        if self.b == 0 { 1 } else { 2 }
+    }
+}
+
+/// What is decided by numbers of keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    pub width: Width,
+    /// One block sorts up to so many keys alone, if it has room for them.
+    pub alone: usize,
+    /// Up to so many keys are sorted in one launch of blocks that wait for each other, if these have room
+    /// for them; one block is for so many keys at least, and so is a cell where they are evenly spread.
+    pub together: usize,
+    pub together_block: usize,
+    pub together_cell: usize,
+    /// Up to so many keys are partitioned once, more of them twice.
+    pub once: usize,
+    /// Keys of a cell, at most, where they are evenly spread and bits suffice: partitioned once, twice.
+    pub cell: [usize; 2],
+    /// The most bits of a digit that is the only one.
+    pub most_bits: u32,
+    /// From so many keys on, the device may decide for onesweep, which is then enqueued behind.
+    pub may_onesweep: usize,
+}
+
+/// Figures of prototypes on an H200.
+const TABLE: [Tuning; 3] = [
+    Tuning {
+        width: Width::W32,
+        alone: 16384,
+        together: 1 << 21,
+        together_block: 1024,
+        together_cell: 1024,
+        once: 1 << 21,
+        cell: [2048, 4096],
+        most_bits: 9,
+        may_onesweep: 1 << 22,
+    },
+    Tuning {
+        width: Width::W64,
+        alone: 8192,
+        together: 1 << 21,
+        together_block: 1024,
+        together_cell: 1024,
+        once: 1 << 21,
+        cell: [2048, 4096],
+        most_bits: 9,
+        may_onesweep: 1 << 22,
+    },
+    Tuning {
+        width: Width::W128,
+        alone: 4096,
+        together: 1 << 21,
+        together_block: 1024,
+        together_cell: 1024,
+        once: 1 << 21,
+        cell: [2048, 4096],
+        most_bits: 9,
+        may_onesweep: 1 << 22,
+    },
+];
+
+/// More keys than this are for onesweep: cells of that many would not fit a block.
+pub const MOST_KEYS: usize = (1 << 30) + (1 << 30) / 10;
+
+impl Tuning {
+    /// The row of a width: for narrower ones than there are, the narrowest.
+    pub fn of(width: Width) -> Tuning {
+        let row = TABLE.iter().find(|row| row.width == width);
+        *row.unwrap_or(&TABLE[0])
+    }
+
+    /// The digit where blocks wait for each other, of so many bits at most.
+    pub fn together_bits(&self, n: usize, most: u32) -> CellBits {
+        let a = bits(n, self.together_cell).clamp(1, most);
+        CellBits { a, b: 0 }
+    }
+
+    /// The digits for so many keys, where cells are told by so many bits at most.
+    pub fn cell_bits(&self, n: usize, most: u32) -> CellBits {
+        if n <= self.once {
+            let a = bits(n, self.cell[0]).clamp(1, self.most_bits.min(most));
+            return CellBits { a, b: 0 };
+        }
+        let both = bits(n, self.cell[1]).clamp(2, most);
+        let a = both.div_ceil(2);
+        CellBits { a, b: both - a }
+    }
+}
+
+/// Bits that make cells of so many keys, or fewer.
+fn bits(n: usize, cell: usize) -> u32 {
+    n.div_ceil(cell).next_power_of_two().trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_keys_has_its_cells() {
+        let mut numbers: Vec<usize> = (0..=33).map(|bits| 1usize << bits).collect();
+        numbers.extend([0, 3, 1025, 16385, 5 << 19, MOST_KEYS, MOST_KEYS + 1]);
+        for row in TABLE {
+            for n in numbers
+                .iter()
+                .flat_map(|&n| [n.saturating_sub(1), n, n + 1])
+            {
+                let bits = row.cell_bits(n, MOST_CELL_BITS);
+                let cells = bits.cells();
+                assert!((2..=1 << MOST_CELL_BITS).contains(&cells), "{n}: {bits:?}");
+                assert!(
+                    (1..=9).contains(&bits.a) && bits.b <= bits.a,
+                    "{n}: {bits:?}"
+                );
+                assert_eq!(bits.partitions() == 1, n <= row.once, "{n}");
+                let most = row.cell[bits.partitions() as usize - 1];
+                let all_bits = bits.a == row.most_bits || bits.a + bits.b == MOST_CELL_BITS;
+                assert!(n.div_ceil(cells) <= most || all_bits, "{n}: {bits:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn cells_are_as_in_the_text() {
+        let row = Tuning::of(Width::W32);
+        let of = |n| {
+            let bits = row.cell_bits(n, MOST_CELL_BITS);
+            (bits.a, bits.b)
+        };
+        assert_eq!(of(1 << 28), (8, 8));
+        assert_eq!(of(1 << 24), (6, 6));
+        assert_eq!(of((1 << 24) + 1), (7, 6));
+        assert_eq!(of(1 << 20), (9, 0));
+        assert_eq!(of(4096), (1, 0));
+        assert_eq!(of(MOST_KEYS), (8, 8));
+        let few = row.cell_bits(1 << 28, 13);
+        assert_eq!((few.a, few.b), (7, 6));
+        let together = |n| row.together_bits(n, 10).a;
+        assert_eq!(
+            (together(1025), together(100_000), together(1 << 21)),
+            (1, 7, 10)
+        );
+    }
+}
