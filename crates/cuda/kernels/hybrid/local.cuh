@@ -101,7 +101,7 @@ struct Local {
         sort(key, to, bits, codec);
     }
 
-    // The same for words that are to be encoded and may differ in all bits.
+    // The same for words that are to be encoded and may differ in all bits; one at least.
     __device__ void sort_words(const Key* from, Key* to, u32 count, const Codec<Key>& codec) {
         this->count = count;
         Key key[LOADS];
