@@ -9,5 +9,6 @@
 template <class S>
 __device__ inline void sort_alone(const Task<typename S::Key>& task, LocalShared<S>& shared) {
     wait_for_earlier_kernels();
+    let_next_kernel_in();
     if (task.n > 0) Local<S>(shared).sort_words(task.source, task.result, task.n, task.codec);
 }
