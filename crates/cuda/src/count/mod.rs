@@ -25,7 +25,7 @@ use crate::plan::Ran;
 use crate::shapes::Shapes;
 use crate::stream::{Clock, Stream, end};
 use task::Task;
-use tuning::Tuning;
+use tuning::{Shares, Tuning};
 
 /// Neighbouring codes whose keys are also counted together; `kernels/count/task.cuh` has the same.
 const GROUP: usize = 256;
@@ -39,6 +39,8 @@ mod row {
     pub const TALLY: usize = 0;
     pub const LAY_OUT: usize = 1;
     pub const EXPAND: usize = 2;
+    /// Of 8-bit keys.
+    pub const ALONE: usize = 3;
 }
 
 /// A sort, decided.
@@ -54,6 +56,8 @@ pub struct Count {
 enum Method {
     /// One block, that moves the keys.
     Sorted(Sweep),
+    /// One block.
+    Alone(Launch),
     Counted(Box<Counted>),
 }
 
@@ -62,19 +66,12 @@ type Launch = (Arc<Kernel>, Grid);
 
 #[derive(Clone, Debug)]
 struct Counted {
-    steps: Steps,
+    /// `tally`, `lay_out`, `expand`.
+    steps: [Launch; 3],
     /// Blocks that share the keys among them, and shares of the result.
     readers: usize,
-    shares: usize,
+    shares: Shares,
     arrays: Arrays,
-}
-
-#[derive(Clone, Debug)]
-enum Steps {
-    /// One launch of one block.
-    Alone(Launch),
-    /// A launch for each step.
-    Apart([Launch; 3]),
 }
 
 /// The workspace's arrays, of any content; shapes as in `kernels/count/task.cuh`.
@@ -134,24 +131,22 @@ impl Count {
         };
         let launch = |kernel, grid: Grid, blocks: usize| (kernel, grid.of(blocks as u32));
 
-        let (steps, readers, shares, parts) = if n <= tuning.alone {
-            let (kernel, grid, ..) = find("alone", row::LAY_OUT)?;
-            (Steps::Alone(launch(kernel, grid, 1)), 1, 1, 1)
-        } else {
-            let (tally, tally_grid, together, parts) = find("tally", row::TALLY)?;
-            let (lay_out, lay_out_grid, ..) = find("lay_out", row::LAY_OUT)?;
-            let (expand, expand_grid, writers, _) = find("expand", row::EXPAND)?;
-            let readers = tuning.readers(n, together / parts);
-            let shares = tuning.shares(n, facts.multiprocessors as usize);
-            let steps = [
-                launch(tally, tally_grid, readers * parts),
-                launch(lay_out, lay_out_grid, (1 << width.bits()) / GROUP),
-                launch(expand, expand_grid, shares.min(writers)),
-            ];
-            (Steps::Apart(steps), readers, shares, parts)
-        };
+        if n <= tuning.alone {
+            let (kernel, grid, ..) = find("alone", row::ALONE)?;
+            return Ok(Method::Alone(launch(kernel, grid, 1)));
+        }
+        let (tally, tally_grid, together, parts) = find("tally", row::TALLY)?;
+        let (lay_out, lay_out_grid, ..) = find("lay_out", row::LAY_OUT)?;
+        let (expand, expand_grid, writers, _) = find("expand", row::EXPAND)?;
+        let groups = (1 << width.bits()) / GROUP;
+        let readers = tuning.readers(n, together / parts);
+        let shares = tuning.shares(n, writers, groups);
         Ok(Method::Counted(Box::new(Counted {
-            steps,
+            steps: [
+                launch(tally, tally_grid, readers * parts),
+                launch(lay_out, lay_out_grid, groups),
+                launch(expand, expand_grid, shares.all.min(writers)),
+            ],
             readers,
             shares,
             arrays: Arrays::of(n, width, readers, parts),
@@ -161,7 +156,7 @@ impl Count {
     /// Bytes of the workspace.
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
-            Method::Sorted(_) => 0,
+            Method::Sorted(_) | Method::Alone(_) => 0,
             Method::Counted(counted) => counted.arrays.bytes,
         }
     }
@@ -192,14 +187,18 @@ impl Count {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         with_width!(self.width, |W| unsafe {
+            let codec = self.codec.coder::<W>().into();
+            let mut task = Task::new(keys, keys_to, self.n as u64, codec);
             match &self.method {
                 Method::Sorted(sweep) => {
                     let places = Places::of_keys(keys, keys_to);
                     sweep.enqueue(stream, places, workspace, clock)
                 }
+                Method::Alone((kernel, grid)) => {
+                    stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
+                    end(clock, Stage::Local, stream)
+                }
                 Method::Counted(counted) => {
-                    let codec = self.codec.coder::<W>().into();
-                    let mut task = Task::new(keys, keys_to, self.n as u64, codec);
                     counted.locate(&mut task, workspace)?;
                     counted.enqueue(stream, &task, clock)
                 }
@@ -213,7 +212,7 @@ impl Count {
             algorithm: Algorithm::Count.name(),
             passes: match &self.method {
                 Method::Sorted(sweep) => sweep.digits(),
-                Method::Counted(_) => 1,
+                Method::Alone(_) | Method::Counted(_) => 1,
             },
         }
     }
@@ -223,7 +222,8 @@ impl Counted {
     /// Fills in the shares, and where the workspace's arrays lie.
     fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
         let arrays = &self.arrays;
-        (task.readers, task.shares) = (self.readers as u32, self.shares as u32);
+        task.readers = self.readers as u32;
+        (task.shares, task.parts) = (self.shares.all as u32, self.shares.parts as u32);
         task.tallies = arrays.tallies.within(workspace)?.address();
         task.spills = arrays.spills.within(workspace)?.address();
         task.spilled = arrays.spilled.within(workspace)?.address();
@@ -246,20 +246,13 @@ impl Counted {
             // SAFETY: the caller's promise; the arrays have the kernels' shapes.
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(task)]) }
         };
-        match &self.steps {
-            Steps::Alone(alone) => {
-                launch(alone)?;
-                end(clock, Stage::Local, stream)
-            }
-            Steps::Apart([tally, lay_out, expand]) => {
-                launch(tally)?;
-                end(clock, Stage::Histogram, stream)?;
-                launch(lay_out)?;
-                end(clock, Stage::Scan, stream)?;
-                launch(expand)?;
-                end(clock, Stage::Scatter, stream)
-            }
-        }
+        let [tally, lay_out, expand] = &self.steps;
+        launch(tally)?;
+        end(clock, Stage::Histogram, stream)?;
+        launch(lay_out)?;
+        end(clock, Stage::Scan, stream)?;
+        launch(expand)?;
+        end(clock, Stage::Scatter, stream)
     }
 }
 

@@ -11,6 +11,7 @@ pub struct Task<W> {
     pub n: u64,
     pub readers: u32,
     pub shares: u32,
+    pub parts: u32,
     pub tallies: u64,
     pub spills: u64,
     pub spilled: u64,
@@ -30,6 +31,7 @@ impl<W> Task<W> {
             n,
             readers: 0,
             shares: 0,
+            parts: 0,
             tallies: 0,
             spills: 0,
             spilled: 0,
@@ -53,11 +55,11 @@ mod tests {
     fn tasks_are_laid_out_as_the_kernels_have_them() {
         assert_eq!(
             (size_of::<Task<u8>>(), offset_of!(Task<u8>, codec)),
-            (104, 88)
+            (112, 96)
         );
         assert_eq!(
             (size_of::<Task<u16>>(), offset_of!(Task<u16>, codec)),
-            (104, 88)
+            (112, 96)
         );
     }
 }

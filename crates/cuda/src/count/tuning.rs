@@ -12,29 +12,42 @@ pub struct Tuning {
     pub alone: usize,
     /// Keys that make it worth while to have one more block read.
     pub read: usize,
-    /// Keys of a share of the result, at least and at most, between which there are so many shares for
-    /// each multiprocessor.
+    /// Keys of a share of the result, at least and at most, between which there are as many shares as
+    /// blocks that write at the same time.
     pub share: (usize, usize),
-    pub shares: usize,
+    /// For fewer keys than this each group of cells has so many shares, wherever the keys are.
+    pub grouped: usize,
+    pub parts: usize,
 }
 
-/// Figures of prototypes on an H200.
+/// How the writing of the result is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// How many shares there are.
+    pub all: usize,
+    /// Those of each group of cells; 0 where shares have equal work, whatever the groups.
+    pub parts: usize,
+}
+
+/// Measured on an H200 (docs/algorithms/count.md).
 const TABLE: [Tuning; 2] = [
     Tuning {
         width: Width::W8,
         sorted: 1024,
-        alone: 1 << 14,
-        read: 1 << 14,
+        alone: 1 << 15,
+        read: 1 << 15,
         share: (1 << 12, 1 << 16),
-        shares: 6,
+        grouped: 0,
+        parts: 0,
     },
     Tuning {
         width: Width::W16,
         sorted: 1 << 12,
         alone: 0,
-        read: 1 << 14,
-        share: (1 << 12, 1 << 16),
-        shares: 6,
+        read: 1 << 15,
+        share: (1 << 11, 1 << 15),
+        grouped: 1 << 17,
+        parts: 2,
     },
 ];
 
@@ -50,11 +63,18 @@ impl Tuning {
         n.div_ceil(self.read).clamp(1, most.max(1))
     }
 
-    /// Shares of the result.
-    pub fn shares(&self, n: usize, multiprocessors: usize) -> usize {
+    /// Shares of the result, where so many blocks write at the same time, of so many groups of cells.
+    pub fn shares(&self, n: usize, writers: usize, groups: usize) -> Shares {
+        if n < self.grouped {
+            let (all, parts) = (self.parts * groups, self.parts);
+            return Shares { all, parts };
+        }
         let (least, most) = self.share;
-        let few = n.div_ceil(least).min(self.shares * multiprocessors);
-        few.max(n.div_ceil(most)).max(1)
+        let keys = n.div_ceil(writers.max(1)).clamp(least, most);
+        let all = n.div_ceil(keys).max(1);
+        // All shares are those of the only group.
+        let parts = if groups == 1 { all } else { 0 };
+        Shares { all, parts }
     }
 }
 
@@ -64,17 +84,26 @@ mod tests {
 
     #[test]
     fn every_number_of_keys_has_its_shares() {
-        for row in TABLE {
-            let mut before = (0, 0);
-            for n in (0..=40).map(|bits| 1 << bits) {
-                let now = (row.readers(n, 132), row.shares(n, 132));
-                assert!(now >= before && now.0 <= 132 && now.1 >= 1, "{n}: {now:?}");
-                assert!(n.div_ceil(now.1) <= row.share.1, "{n}: {now:?}");
-                before = now;
+        for (row, groups) in TABLE.into_iter().zip([1, 256]) {
+            let mut readers = 0;
+            for n in (0..=34).map(|bits| 1 << bits) {
+                let now = row.readers(n, 132);
+                assert!((readers.max(1)..=132).contains(&now), "{n}: {now}");
+                readers = now;
+                let shares = row.shares(n, 792, groups);
+                assert!((1..1 << 20).contains(&shares.all), "{n}: {shares:?}");
+                assert!(n.div_ceil(shares.all) <= row.share.1, "{n}: {shares:?}");
+                let parts = [0, shares.all / groups];
+                assert!(parts.contains(&shares.parts), "{n}: {shares:?}");
             }
-            assert_eq!((row.readers(0, 132), row.shares(0, 132)), (1, 1));
-            assert_eq!(row.shares(1 << 24, 132), 792);
-            assert_eq!(row.shares(1 << 28, 132), 4096);
+            assert_eq!(row.readers(0, 132), 1);
         }
+        let all = |n| TABLE.map(|row| row.shares(n, 792, 256).all);
+        assert_eq!(all(1 << 24), [792, 792]);
+        assert_eq!(all(1 << 28), [4096, 8192]);
+        assert_eq!(
+            TABLE[1].shares(10_000, 792, 256),
+            Shares { all: 512, parts: 2 }
+        );
     }
 }
