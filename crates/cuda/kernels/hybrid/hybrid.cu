@@ -74,7 +74,7 @@ ALONE(alone_large, T::LargeCell)
 static_assert(sizeof(RefineShared<T::Refined>) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(T::Refined::THREADS, T::Refined::BLOCKS)
 refine(const __grid_constant__ Task<Key> task) {
-    Refine<Key, T::Refined>(task, shared_as<RefineShared<T::Refined>>()).run();
+    Refine<T::Refined>(task, shared_as<RefineShared<T::Refined>>()).run();
 }
 
 // What the host must know of a kernel.

@@ -26,8 +26,9 @@
 // Where keys lie.
 enum Side : u32 { IN_SCRATCH, IN_RESULT };
 
-template <class Key, class Tiles_, class Cells_>
+template <class Tiles_, class Cells_>
 struct RefineShape {
+    using Key = typename Tiles_::Key;
     using Tiles = Tiles_;
     using Cells = Cells_;
     static constexpr u32 THREADS = Tiles::THREADS, BLOCKS = Tiles::BLOCKS;
@@ -60,8 +61,9 @@ struct RefineShared {
     u32 slot;
 };
 
-template <class Key, class S>
+template <class S>
 struct Refine {
+    using Key = typename S::Key;
     static constexpr u32 THREADS = S::THREADS, TILE = S::TILE, CAPACITY = S::CAPACITY;
     static constexpr u32 EMITTED = 16 * THREADS;
 
