@@ -1,65 +1,75 @@
 // Partition: each key goes where the next key of its digit goes, in no order among one digit's.
 //
 //     for each tile:
-//         load        neighbouring keys in neighbouring lanes
 //         count       the tile's keys of each digit, each lane its own
 //         scan        where in the tile each lane's keys of each digit begin
-//         claim       room behind each digit's cursor: one atomic for the tile's keys of a digit
-//         place       each key in shared memory: the tile, ordered by the digit
+//         order       room behind each digit's cursor: one atomic for all the tile's keys of a digit;
+//                     each key to its place in shared memory
 //         load        the next tile, while this one is finished
 //         scatter     runs of one digit at a time
 //
 // A digit has COPIES counters, and lane i of a warp uses copy i % COPIES. With 32 copies the lanes of a
-// warp never meet in a counter nor in a bank, whatever their digits are: random, sorted and equal keys
-// take the same time.
+// warp never meet in a counter nor in a bank, whatever their digits are: sorted and equal keys take no
+// longer than random ones. Fewer copies are less to scan.
+//
+// The first partition has one bucket, the source; the second has one for each first digit. A bucket is
+// cut into tiles of about equally many keys. Blocks stay for many tiles, which they draw by tickets.
 //
 // Shared memory: sizeof(PartitionShared<S>). Grid: as many blocks as run at a time, or fewer.
 #pragma once
 
 #include "task.cuh"
 
-// A partition's tuning: pure data. Digits have at most DIGIT_BITS bits.
-template <class Key_, u32 THREADS_, u32 ITEMS_, u32 BLOCKS_, u32 DIGIT_BITS, u32 COPY_BITS, u32 FLAGS_ = 0>
+// A partition's tuning: pure data. Digits have at most DIGIT_BITS bits, and 2^COPY_BITS counters each.
+//
+// Loads under way take the L1 cache's memory, which is what shared memory leaves: 18k 8-byte keys a tile
+// with 60 KB left are faster (1.23 ms at 2^28) than 20k with 28 KB (1.36 ms).
+template <class Key_, u32 THREADS_, u32 ITEMS_, u32 BLOCKS_, u32 DIGIT_BITS_, u32 COPY_BITS_, u32 FLAGS = 0>
 struct PartitionShape {
     using Key = Key_;
     static constexpr u32 THREADS = THREADS_, ITEMS = ITEMS_, TILE = THREADS * ITEMS;
     // Blocks that a multiprocessor has at a time.
     static constexpr u32 BLOCKS = BLOCKS_;
-    static constexpr u32 DIGITS = 1 << DIGIT_BITS;
-    // Of a digit; a counter's bytes are told by COUNTER_BITS.
-    static constexpr u32 COPIES = 1 << COPY_BITS, COUNTERS = DIGITS * COPIES, COUNTER_BITS = COPY_BITS + 2;
+    static constexpr u32 DIGIT_BITS = DIGIT_BITS_, COPY_BITS = COPY_BITS_;
+
     static constexpr u32 WARPS = THREADS / WARP;
-    static constexpr bool NO_ALLOCATE = FLAGS_ & 1, EVICT_FIRST = FLAGS_ & 2;
-    static_assert(THREADS >= DIGITS && THREADS % WARP == 0 && COPIES <= WARP, "");
+    static constexpr u32 DIGITS = 1 << DIGIT_BITS, COPIES = 1 << COPY_BITS, COUNTERS = DIGITS * COPIES;
+    static constexpr bool EARLY = FLAGS & 1;
+    static_assert(THREADS % WARP == 0 && THREADS >= DIGITS, "a thread for each digit");
+    static_assert(COPIES >= 4 && COPIES <= WARP, "four counters that a thread scans are one digit's");
+    static_assert(COUNTERS <= 8 * THREADS && TILE <= 0xffff, "two halves are scanned as one word");
 };
 
-// Which tile a block has: where its keys begin, how many they are, and in which bucket.
+// A tile: where its keys begin, how many they are, and whose bucket they are of.
 struct PartitionTile {
+    // The count, if there is no tile.
+    static constexpr u32 NONE = ~0u;
     u32 begin, count, bucket;
+
+    __device__ bool exists() const { return count != NONE; }
 };
-// The count, if there is none.
-constexpr u32 NONE = ~0u;
 
 template <class S>
 struct PartitionShared {
     using Key = typename S::Key;
     // Places that are a multiple of 32 apart lie in different banks.
     Key keys[S::TILE + S::TILE / WARP];
-    // Counts, then places. Zeros between two tiles.
-    u32 __align__(16) counters[S::COUNTERS];
-    // Counters of keys that are none.
+    // Counts, then places; zeros between two tiles.
+    alignas(16) u32 counters[S::COUNTERS];
+    // A lane's counter of what is no key. Never read.
     u32 beside[WARP];
     // Where in the tile each digit begins, the last the number of its keys.
     u32 begins[S::DIGITS + 1];
     // Where the tile's key 0 would go, if it were of this digit; it may be below zero, and wraps.
     u32 bases[S::DIGITS];
-    u32 warps[WARP];
-    // Of the second partition: where buckets begin, and their tiles.
+    u32 warps[S::WARPS];
+    // The buckets: where they begin, how many tiles are before them, and how many keys a tile has.
     u32 bucket_begins[S::DIGITS + 1], tiles[S::DIGITS + 1], tile_keys[S::DIGITS];
     u32 buckets, ticket;
+    // This tile and the next.
     PartitionTile tile[2];
-    // Read anew where they are used: else the compiler keeps what it makes of them for each key, and spills.
-    volatile u32 shift, mask, level;
+    // Read anew where they are used: else the compiler keeps what it makes of them, and spills.
+    volatile u32 level, shift, mask;
 };
 
 template <class S>
@@ -72,6 +82,7 @@ struct Partition {
 
     Shared& shared;
     const u32 thread = threadIdx.x;
+    // The j-th is the tile's key j * THREADS + thread.
     Key key[ITEMS];
 
     __device__ Partition(Shared& shared) : shared(shared) {}
@@ -79,61 +90,54 @@ struct Partition {
     // Where the key of a place lies.
     __device__ static constexpr u32 slot(u32 place) { return place + place / WARP; }
 
-    __device__ u32 digits() const { return shared.mask + 1; }
-
-    // The bytes that lie before a digit's row of 2^ROW bytes.
-    template <u32 ROW>
-    struct Rows {
-        u32 shift, mask;
-
-        __device__ Rows(const Shared& shared)
-            : shift(sizeof(Key) <= 4 ? shared.shift - ROW & 31 : shared.shift),
-              mask(sizeof(Key) <= 4 ? shared.mask << ROW : shared.mask) {}
-
-        __device__ u32 of(Key code) const {
-            if constexpr (sizeof(Key) <= 4)
-                return __funnelshift_r(code, code, shift) & mask;
-            else
-                return Digit{shift, mask}.of(code) << ROW;
-        }
-    };
-    using CounterRows = Rows<S::COUNTER_BITS>;
-    using BaseRows = Rows<2>;
-
     __device__ static u32* at(u32* words, u32 bytes) {
         return reinterpret_cast<u32*>(reinterpret_cast<u8*>(words) + bytes);
     }
 
-    // A key's counter; if it is none, one beside.
-    __device__ u32* counter(u32 bytes, bool is_key) {
-        return at(shared.counters, is_key ? bytes : S::DIGITS * COPIES * 4 + thread % WARP * 4);
-    }
+    __device__ u32 digits() const { return shared.mask + 1; }
 
+    // How many of the tile's keys stand from this thread's first on: its j-th is one of them if
+    // j * THREADS is less.
+    __device__ u32 left(u32 count) const { return count > thread ? count - thread : 0; }
+
+    // Rows of 2^ROW_BITS bytes, one for each digit: how many bytes lie before a code's.
+    template <u32 ROW_BITS>
+    struct Rows {
+        // Of codes of 32 bits the digit is moved there by one rotation.
+        static constexpr bool ROTATES = sizeof(Key) == 4;
+        u32 shift, mask;
+
+        __device__ Rows(const Shared& shared)
+            : shift(ROTATES ? shared.shift - ROW_BITS & 31 : shared.shift),
+              mask(ROTATES ? shared.mask << ROW_BITS : shared.mask) {}
+
+        __device__ u32 of(Key code) const {
+            if constexpr (ROTATES)
+                return __funnelshift_r(code, code, shift) & mask;
+            else
+                return Digit{shift, mask}.of(code) << ROW_BITS;
+        }
+    };
+    using CounterRows = Rows<2 + S::COPY_BITS>;
+    using BaseRows = Rows<2>;
+
+    // Which of a row's counters is this lane's, in bytes.
     __device__ static u32 own_copy() {
         u32 lane;
         asm("mov.u32 %0, %%laneid;" : "=r"(lane));
         return lane % COPIES * 4;
     }
 
-    // How many of the tile's keys stand from this thread's first on: its j-th is one of them if
-    // j * THREADS is less.
-    __device__ u32 left(u32 count) const { return count > thread ? count - thread : 0; }
-
-    __device__ void zero_counters() {
-        zero_counters(digits());
+    __device__ u32* counter(u32 bytes, bool is_key) {
+        return is_key ? at(shared.counters, bytes) : &shared.beside[thread % WARP];
     }
 
     __device__ void zero_counters(u32 digits) {
-        u32 counters = digits * COPIES;
-        if constexpr (COPIES >= 4) {
-            for (u32 i = thread; i < counters / 4; i += THREADS)
-                reinterpret_cast<uint4*>(shared.counters)[i] = uint4{0, 0, 0, 0};
-        } else {
-            for (u32 i = thread; i < counters; i += THREADS) shared.counters[i] = 0;
-        }
+        for (u32 i = thread; i < digits * (COPIES / 4); i += THREADS)
+            reinterpret_cast<uint4*>(shared.counters)[i] = uint4{0, 0, 0, 0};
     }
 
-    // Tiles that follow are partitioned by this digit. A barrier follows.
+    // By which the tiles that follow are partitioned. A barrier follows.
     __device__ void set_digit(Digit digit) {
         if (thread == 0) {
             shared.shift = digit.shift;
@@ -141,33 +145,24 @@ struct Partition {
         }
     }
 
-    __device__ static Key read(const Key* from) {
-        if constexpr (S::NO_ALLOCATE && sizeof(Key) == 4) {
-            u32 k;
-            asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(k) : "l"(from));
-            return k;
-        } else if constexpr (S::NO_ALLOCATE && sizeof(Key) == 8) {
-            u64 k;
-            asm volatile("ld.global.L1::no_allocate.u64 %0, [%1];" : "=l"(k) : "l"(from));
-            return k;
-        } else if constexpr (S::EVICT_FIRST && sizeof(Key) <= 8) {
-            return __ldcs(from);
-        } else {
-            return *from;
-        }
-    }
-
     __device__ void load(const Key* from, u32 count) {
         from += thread;
         if (count == TILE) {
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++) key[j] = read(from + j * THREADS);
+            for (u32 j = 0; j < ITEMS; j++) key[j] = from[j * THREADS];
         } else {
             u32 left = this->left(count);
 #pragma unroll
             for (u32 j = 0; j < ITEMS; j++)
-                if (j * THREADS < left) key[j] = read(from + j * THREADS);
+                if (j * THREADS < left) key[j] = from[j * THREADS];
         }
+    }
+
+    // What is loaded soon comes as near as the L2 cache.
+    __device__ void prefetch(const Key* from, u32 count) {
+        constexpr u32 LINE = 128 / sizeof(Key);
+        for (u32 i = thread * LINE; i < count; i += THREADS * LINE)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
     }
 
     __device__ void encode(const Codec<Key>& codec) {
@@ -189,15 +184,16 @@ struct Partition {
         }
     }
 
-    // The tile's keys by digit. A barrier follows.
+    // The tile's keys by digit and copy.
     __device__ void count_digits(u32 count) {
         if (count == TILE)
             count_as<true>(count);
         else
             count_as<false>(count);
+        __syncthreads();
     }
 
-    // Of 32 lanes, in each.
+    // The sum over a warp.
     __device__ static u32 sum_of_warp(u32 own) {
 #if __CUDA_ARCH__ >= 800
         return __reduce_add_sync(ALL_LANES, own);
@@ -209,17 +205,16 @@ struct Partition {
     }
 
     // Counts become places, their exclusive scan. A thread has four neighbours of the lower half of the
-    // counters, and of the upper half if there are more than the block has at a time; the halves' sums
+    // counters, and four of the upper if there are more than the block has at a time; the halves' sums
     // are scanned in one word.
     __device__ void scan(u32 count) {
         constexpr u32 HALF = 4 * THREADS, HALVES = S::COUNTERS > HALF ? 2 : 1;
-        static_assert(COPIES >= 4 && S::COUNTERS <= 2 * HALF && TILE <= 0xffff, "");
-        u32 digits = this->digits(), lane = thread % WARP, warp = thread / WARP;
+        u32 lane = thread % WARP, warp = thread / WARP, counters = digits() * COPIES;
         uint4* quads = reinterpret_cast<uint4*>(shared.counters) + thread;
         u32 own = 0;
 #pragma unroll
         for (u32 half = 0; half < HALVES; half++)
-            if (half * HALF + thread * 4 < digits * COPIES) {
+            if (half * HALF + thread * 4 < counters) {
                 uint4 counts = quads[half * THREADS];
                 own += counts.x + counts.y + counts.z + counts.w << 16 * half;
             }
@@ -237,18 +232,19 @@ struct Partition {
 #pragma unroll
         for (u32 half = 0; half < HALVES; half++) {
             u32 first = half * HALF + thread * 4;
-            if (first < digits * COPIES) {
-                uint4 counts = quads[half * THREADS];
-                u32 x = half == 0 ? before & 0xffff : lower + (before >> 16);
-                u32 y = x + counts.x, z = y + counts.y, w = z + counts.z;
-                quads[half * THREADS] = {x, y, z, w};
-                if (first % COPIES == 0) shared.begins[first / COPIES] = x;
-            }
+            if (first >= counters) continue;
+            uint4 counts = quads[half * THREADS];
+            u32 x = half == 0 ? before & 0xffff : lower + (before >> 16);
+            u32 y = x + counts.x, z = y + counts.y, w = z + counts.z;
+            quads[half * THREADS] = {x, y, z, w};
+            if (first % COPIES == 0) shared.begins[first / COPIES] = x;
         }
-        if (thread == 0) shared.begins[digits] = count;
+        if (thread == 0) shared.begins[digits()] = count;
         __syncthreads();
     }
 
+    // The places of a batch are taken before the first of it is filled, so that the atomics do not wait
+    // for one another.
     template <bool FULL>
     __device__ void place_as(u32 count) {
         CounterRows rows(shared);
@@ -266,14 +262,7 @@ struct Partition {
         }
     }
 
-    // What is loaded soon comes near.
-    __device__ void prefetch(const Key* from, u32 count) {
-        constexpr u32 LINE = 128 / sizeof(Key);
-        for (u32 i = thread * LINE; i < count; i += THREADS * LINE)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
-    }
-
-    // From places to the tile in shared memory, ordered by the digit, with room for it in the output.
+    // The tile, ordered by the digit, in shared memory, with room for it in the output.
     __device__ void order(u32 count, u32* cursors) {
         u32 base = 0;
         bool has_digit = thread < digits();
@@ -311,9 +300,9 @@ struct Partition {
         }
     }
 
-    // The ordered tile goes where it has room. Counters are zeros again, and shared memory is free.
+    // The ordered tile goes where it has room. Then shared memory is free, and the counters are zeros.
     __device__ void scatter(Key* to, u32 count) {
-        zero_counters();
+        zero_counters(digits());
         if (count == TILE)
             scatter_as<true>(to, count);
         else
@@ -321,72 +310,98 @@ struct Partition {
         __syncthreads();
     }
 
-    // The thread whose bucket the tile is in tells the others. A bucket's tiles have about equally many
-    // keys, in an odd number of rows: then places of equal keys lie in different banks.
-    __device__ void find(u32 number, PartitionTile& found) {
-        u32 buckets = shared.buckets;
-        if (thread < buckets && shared.tiles[thread] <= number && number < shared.tiles[thread + 1]) {
-            u32 begin = shared.bucket_begins[thread], keys = shared.bucket_begins[thread + 1] - begin;
-            u64 before = u64(number - shared.tiles[thread]) * shared.tile_keys[thread];
-            u32 skip = u32(min(before, u64(keys)));
-            found = {begin + skip, min(shared.tile_keys[thread], keys - skip), thread};
-        }
-        if (thread == 0 && number >= shared.tiles[buckets]) found.count = NONE;
+    // One tile by itself: `count` codes, at most TILE. The counters are zeros before and after, and the
+    // digit is set. cursors[d]: where in `to` the next key of digit d goes.
+    __device__ void partition_tile(const Key* from, u32 count, Key* to, u32* cursors) {
+        load(from, count);
+        count_digits(count);
+        scan(count);
+        order(count, cursors);
+        scatter(to, count);
     }
-    __device__ const Key* from(const Task<Key>& task) { return shared.level == 0 ? task.source : task.scratch; }
-    __device__ Key* to(const Task<Key>& task) { return shared.level == 0 ? task.scratch : task.result; }
-    __device__ u32* cursors(const Task<Key>& task, u32 bucket) {
+
+    // The buckets of a partition of the whole task. A barrier follows.
+    __device__ void set_buckets(const Task<Key>& task, u32 level) {
+        u32 buckets = level == 0 ? 1 : 1u << task.a_bits;
+        if (thread == 0) {
+            shared.level = level;
+            shared.buckets = buckets;
+        }
+        if (level == 0 && thread == 0) {
+            // Every block has equally many tiles, if there are keys enough.
+            u32 rounds = (task.n - 1) / (gridDim.x * TILE) + 1;
+            shared.bucket_begins[0] = shared.tiles[0] = 0;
+            shared.bucket_begins[1] = task.n;
+            shared.tiles[1] = min(rounds * gridDim.x, (task.n - 1) / THREADS + 1);
+        }
+        if (level == 1)
+            for (u32 i = thread; i <= buckets; i += THREADS) {
+                shared.bucket_begins[i] = task.begins[i << task.b_bits];
+                shared.tiles[i] = task.tiles[i];
+            }
+        __syncthreads();
+        if (thread < buckets) {
+            u32 keys = shared.bucket_begins[thread + 1] - shared.bucket_begins[thread];
+            u32 tiles = shared.tiles[thread + 1] - shared.tiles[thread];
+            // With an odd number of rows the copies of a tile of equal keys begin in different banks.
+            u32 rows = tiles ? (keys - 1) / (tiles * THREADS) + 1 | 1 : 0;
+            shared.tile_keys[thread] = min(rows, ITEMS) * THREADS;
+        }
+    }
+
+    // The thread whose bucket the tile is in tells the others, who see it after a barrier. A bucket's
+    // last tiles may be empty.
+    __device__ void find(u32 number, PartitionTile& tile) {
+        if (thread < shared.buckets && shared.tiles[thread] <= number &&
+            number < shared.tiles[thread + 1]) {
+            u32 begin = shared.bucket_begins[thread], keys = shared.bucket_begins[thread + 1] - begin;
+            u32 most = shared.tile_keys[thread];
+            u64 before = min(u64(number - shared.tiles[thread]) * most, u64(keys));
+            tile = {begin + u32(before), min(most, keys - u32(before)), thread};
+        }
+        if (thread == 0 && number >= shared.tiles[shared.buckets]) tile.count = PartitionTile::NONE;
+    }
+
+    __device__ const Key* from(const Task<Key>& task) const {
+        return shared.level == 0 ? task.source : task.scratch;
+    }
+
+    __device__ Key* to(const Task<Key>& task) const {
+        return shared.level == 0 ? task.scratch : task.result;
+    }
+
+    __device__ u32* cursors(const Task<Key>& task, u32 bucket) const {
         return shared.level == 0 ? task.bucket_cursors : task.cell_cursors + (bucket << task.b_bits);
     }
 
+    // Level 0 is the first partition, level 1 the second. task.tile is TILE or less; n is not zero.
     __device__ void run(const Task<Key>& task, u32 level) {
         zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
-        if (task.choice->path != HYBRID) return;
-        if (level == 0) {
-            if (thread == 0) {
-                u32 rounds = (task.n - 1) / (gridDim.x * TILE) + 1;
-                shared.tiles[0] = shared.bucket_begins[0] = 0;
-                shared.tiles[1] = min(rounds * gridDim.x, (task.n - 1) / THREADS + 1);
-                shared.bucket_begins[1] = task.n;
-                shared.buckets = 1;
-            }
-        } else {
-            u32 buckets = 1u << task.a_bits;
-            if (thread == 0) shared.buckets = buckets;
-            for (u32 i = thread; i <= buckets; i += THREADS) {
-                shared.tiles[i] = task.tiles[i];
-                shared.bucket_begins[i] = task.begins[i << task.b_bits];
-            }
-        }
-        if (thread == 0) {
-            shared.level = level;
-            shared.ticket = gridDim.x + blockIdx.x;
-        }
-        set_digit(level == 0 ? task.first_digit() : task.second_digit());
-        __syncthreads();
-        if (thread < shared.buckets) {
-            u32 keys = shared.bucket_begins[thread + 1] - shared.bucket_begins[thread];
-            u32 tiles = shared.tiles[thread + 1] - shared.tiles[thread];
-            if (tiles) shared.tile_keys[thread] = min((keys - 1) / (tiles * THREADS) + 1 | 1, ITEMS) * THREADS;
-        }
+        u32 path = task.choice->path;
+        if (!(S::EARLY && level == 0) && path != HYBRID) return;
+        set_buckets(task, level);
         find(blockIdx.x, shared.tile[0]);
         __syncthreads();
-        if (shared.tile[0].count != NONE) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
-        for (u32 turn = 0;; turn ^= 1) {
+        if (shared.tile[0].exists()) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
+        if (S::EARLY && path != HYBRID) return;
+        set_digit(level == 0 ? task.first_digit() : task.second_digit());
+        // The first two tiles of each block need no ticket.
+        if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
+        __syncthreads();
+
+        for (u32 turn = 0; shared.tile[turn].exists(); turn ^= 1) {
             PartitionTile &tile = shared.tile[turn], &next = shared.tile[turn ^ 1];
-            if (tile.count == NONE) break;
             if (shared.level == 0) encode(task.codec);
             find(shared.ticket, next);
             u32 ticket = 0;
             if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
             count_digits(tile.count);
-            __syncthreads();
             if (thread == 0) shared.ticket = ticket;
-            if (next.count != NONE) prefetch(from(task) + next.begin, next.count);
+            if (next.exists()) prefetch(from(task) + next.begin, next.count);
             scan(tile.count);
             order(tile.count, cursors(task, tile.bucket));
-            if (next.count != NONE)
+            if (next.exists())
                 load(from(task) + next.begin, next.count);
             else
                 let_next_kernel_in();
