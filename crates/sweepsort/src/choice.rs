@@ -84,7 +84,7 @@ struct Cuda {
 
 /// An NVIDIA H200, on the slow side. The fixed time and the link's rate are such that no sort of 10^5
 /// or of 10^7 keys in `results/2026-11-21-h200-host.json` took longer than they say; those of more keys
-/// took less. The rate of the passes is the lowest of the best ones at 2^28 in
+/// took less. The rate of the passes is the lowest of the best ones at 2^28 of a onesweep in
 /// `results/2026-11-21-h200-onesweep-lab.json`; opening is context and first sort in
 /// `results/2026-11-21-h200-first-sort.json`.
 const CUDA: Cuda = Cuda {
@@ -250,7 +250,9 @@ fn cpu_s(shape: &Shape, bits: u32, threads: usize) -> Option<f64> {
 }
 
 /// Seconds on the device, both ways over the link included: one read of the keys for the counts,
-/// then each pass of 8 bits reads and writes keys and values.
+/// then each pass of 8 bits reads and writes keys and values. That is what a onesweep moves. Keys
+/// alone are mostly moved less often, but the device may take a onesweep for them, too, and the link
+/// takes many times as long as either.
 fn cuda_s(shape: &Shape, bits: u32) -> f64 {
     let (key, payload) = (shape.width.bytes(), shape.payload_bytes);
     let record = key + payload;
