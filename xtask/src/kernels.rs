@@ -7,9 +7,9 @@
 //!
 //! A module's kernels stand in files of their own; the unit, made here, includes them all, so that
 //! they share helpers and one image. It is compiled twice for each key width. The fatbin has machine
-//! code for each architecture that is named here, and PTX for those to come; being made by toolkit
-//! 13, it needs a driver that serves CUDA 13. The other is PTX that any driver since R525 compiles
-//! by itself, compressed, for it is long.
+//! code for each architecture that is named here; being made by toolkit 13, it needs a driver that
+//! serves CUDA 13. The other is PTX that any driver since R525 compiles by itself, for older drivers
+//! and architectures to come; compressed, for it is long.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -88,6 +88,16 @@ const MODULES: &[Module] = &[
         name: "onesweep",
         sources: &["onesweep"],
         key_bits: &[8, 16, 32, 64, 128],
+    },
+    Module {
+        name: "hybrid",
+        sources: &["hybrid"],
+        key_bits: &[32, 64, 128],
+    },
+    Module {
+        name: "count",
+        sources: &["count"],
+        key_bits: &[8, 16],
     },
 ];
 
@@ -249,11 +259,7 @@ fn build(compiler: &Compiler) -> Result<()> {
     for (module, bits) in widths() {
         let name = module.image(bits, "fatbin");
         let output = compiler.work.join(&name);
-        let mut job = compiler.fatbin(&output, module, bits, ARCHITECTURES)?;
-        job.arg(format!(
-            "--generate-code=arch=compute_{PTX},code=compute_{PTX}"
-        ));
-        jobs.push(job);
+        jobs.push(compiler.fatbin(&output, module, bits, ARCHITECTURES)?);
         made.push((name, output));
     }
     run_all(jobs)?;
@@ -484,7 +490,7 @@ mod tests {
         for module in MODULES {
             known.extend(module.files().unwrap());
         }
-        for folder in ["", "classic", "onesweep"] {
+        for folder in ["", "classic", "count", "hybrid", "onesweep"] {
             for file in cu_files(&kernels().join(folder)).unwrap() {
                 let file = Path::new(folder).join(file).display().to_string();
                 assert!(known.contains(&file), "{file} is in no module");

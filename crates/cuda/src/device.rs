@@ -92,7 +92,13 @@ impl Facts {
     /// the oldest architecture, and has no such instruction; what a driver makes of it must not start
     /// early.
     pub(crate) fn kernels_wait(&self) -> bool {
-        self.cuda >= FATBIN_NEEDS && matches!(self.capability.0, 9 | 10 | 12)
+        self.runs_machine_code() && self.capability.0 >= 9
+    }
+
+    /// Whether the fatbins have machine code for it, which later devices of its generation run, too.
+    pub(crate) fn runs_machine_code(&self) -> bool {
+        let generation = matches!(self.capability, (7, 5) | (8 | 9 | 10 | 12, _));
+        self.cuda >= FATBIN_NEEDS && generation
     }
 }
 

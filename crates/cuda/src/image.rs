@@ -1,15 +1,16 @@
 //! The compiled kernels, embedded.
 //!
 //! For each family of kernels and each key width there are two: a fatbin with machine code for every
-//! architecture since Turing and PTX for those to come, made by toolkit 13 and therefore only for
-//! drivers that serve CUDA 13; and for older drivers PTX, which they compile when they first load
-//! it. `cargo xtask kernels` makes them.
+//! architecture since Turing, made by toolkit 13 and therefore only for drivers that serve CUDA 13;
+//! and PTX for older drivers and for architectures to come, whose drivers compile it when they first
+//! load it. `cargo xtask kernels` makes them.
 
 use std::fmt;
 use std::io::{self, Read};
 
 use lzma_rust2::XzReader;
 
+use crate::device::Facts;
 use crate::driver::CudaVersion;
 
 /// The version of CUDA whose drivers load the fatbins.
@@ -88,6 +89,11 @@ images! {
     Onesweep "onesweep" 32,
     Onesweep "onesweep" 64,
     Onesweep "onesweep" 128,
+    Hybrid "hybrid" 32,
+    Hybrid "hybrid" 64,
+    Hybrid "hybrid" 128,
+    Count "count" 8,
+    Count "count" 16,
 }
 
 impl Image {
@@ -107,12 +113,11 @@ impl Image {
         self.key_bits
     }
 
-    /// What a driver that serves this version of CUDA is to load.
-    pub(crate) fn for_driver(self, cuda: CudaVersion) -> Code {
-        if cuda >= FATBIN_NEEDS {
-            self.fatbin()
-        } else {
-            self.ptx()
+    /// What is to be loaded on a device.
+    pub(crate) fn for_device(self, facts: &Facts) -> Code {
+        match facts.runs_machine_code() {
+            true => self.fatbin(),
+            false => self.ptx(),
         }
     }
 
@@ -171,17 +176,11 @@ mod tests {
     const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
     fn fatbin(image: Image) -> &'static [u8] {
-        match image.for_driver(CudaVersion(13000)) {
-            Code::Fatbin(bytes) => bytes,
-            Code::Ptx(_) => panic!("{image} is PTX for a driver that needs none"),
-        }
+        image.forms().fatbin
     }
 
     fn ptx(image: Image) -> &'static [u8] {
-        match image.for_driver(CudaVersion(12090)) {
-            Code::Ptx(compressed) => compressed,
-            Code::Fatbin(_) => panic!("{image} is a fatbin for a driver that cannot load it"),
-        }
+        image.forms().ptx
     }
 
     #[test]

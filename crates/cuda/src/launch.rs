@@ -64,7 +64,7 @@ impl Drop for Loaded {
 
 impl Module {
     pub(crate) fn load(device: &Device, image: Image) -> Result<Self> {
-        Self::load_code(device, image, image.for_driver(device.facts().cuda))
+        Self::load_code(device, image, image.for_device(device.facts()))
     }
 
     /// Loads this code of an image, whether it is the one that suits the driver or not.

@@ -27,6 +27,8 @@ struct Count {
     static constexpr u32 THREADS = 1024;
     static constexpr u32 FULL = 0x8000, EITHER_FULL = FULL << 16 | FULL;
     static constexpr u32 KEYS = Reader<Key, LANES>::KEYS;
+    // Keys that a block reads at a time.
+    static constexpr u32 TILE = THREADS * LANES * KEYS;
     static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
     // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
     static constexpr u32 MANY = 6;

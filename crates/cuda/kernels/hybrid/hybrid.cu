@@ -2,10 +2,10 @@
 //
 //     probe, count, lay_out                 what is where
 //     partition_wide, partition_narrow      once or twice
-//     local, local_large                    cells that fit
+//     local                                 cells that fit
 //     refine                                cells that do not
 //     together                              instead of all these but refine, for middle sizes
-//     alone, alone_large                    instead of all these, for small ones
+//     alone                                 instead of all these, for small ones
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
 #include "tuning.cuh"
@@ -47,28 +47,22 @@ lay_out(const __grid_constant__ Task<Key> task) {
         Partition<S>(shared_as<PartitionShared<S>>()).run(task, level);               \
     }
 
-// Grid: a block a cell.
-#define LOCAL(name, S)                                                            \
-    static_assert(sizeof(LocalShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
-    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name(     \
-        const __grid_constant__ Task<Key> task) {                                 \
-        sort_cell<S>(task, shared_as<LocalShared<S>>());                          \
-    }
-
-// Grid: 1.
-#define ALONE(name, S)                                                            \
-    static_assert(sizeof(LocalShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
-    extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(             \
-        const __grid_constant__ Task<Key> task) {                                 \
-        sort_alone<S>(task, shared_as<LocalShared<S>>());                         \
-    }
-
 PARTITION(partition_wide, T::Wide)
 PARTITION(partition_narrow, T::Narrow)
-LOCAL(local, T::Cell)
-LOCAL(local_large, T::LargeCell)
-ALONE(alone, T::Alone)
-ALONE(alone_large, T::LargeCell)
+
+// Grid: a block a cell.
+static_assert(sizeof(LocalShared<T::Cell>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(T::Cell::THREADS, T::Cell::BLOCKS)
+local(const __grid_constant__ Task<Key> task) {
+    sort_cell<T::Cell>(task, shared_as<LocalShared<T::Cell>>());
+}
+
+// Grid: 1.
+static_assert(sizeof(LocalShared<T::Alone>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(T::Alone::THREADS, 1)
+alone(const __grid_constant__ Task<Key> task) {
+    sort_alone<T::Alone>(task, shared_as<LocalShared<T::Alone>>());
+}
 
 // Grid: as many blocks as run at a time.
 static_assert(sizeof(RefineShared<T::Refined>) <= SHARED_KB * 1024, "it does not fit");
@@ -115,11 +109,9 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     partition_shape<T::Wide>(),
     partition_shape<T::Narrow>(),
     local_shape<T::Cell>(),
-    local_shape<T::LargeCell>(),
     {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},
     {T::Refined::THREADS, T::Refined::CAPACITY, T::Refined::BLOCKS, 0},
     local_shape<T::Alone>(1),
-    local_shape<T::LargeCell>(1),
     TOGETHER_SHAPE,
     TOGETHER_CELLS_SHAPE,
 };

@@ -36,6 +36,8 @@ constexpr StageTimes STAGE_TIMES =
 template <class Key>
 struct Probe {
     static constexpr u32 THREADS = 1024, LANES = 2, MOST_BLOCKS = 1024;
+    // Keys that a block reads at a time, where all are read.
+    static constexpr u32 TILE = THREADS * LANES * Reader<Key, LANES>::KEYS;
     // Keys of the sample: so many a thread.
     static constexpr u32 ITEMS = 4, SAMPLE = THREADS * ITEMS;
     // Neighbouring cells that are also looked at together: the window's upper bits.

@@ -185,7 +185,8 @@ struct Refine {
         put_tiles(Step::COUNT, begin, count);
     }
 
-    __device__ void sort(u32 begin, u32 count, u32 below, u32 side) {
+    // One copy of this code is enough.
+    __device__ __noinline__ void sort(u32 begin, u32 count, u32 below, u32 side) {
         Local<typename S::Cells>(shared.cell).sort(
             buffer(side) + begin, task.result + begin, count, below, task.codec);
     }
@@ -280,8 +281,11 @@ struct Refine {
         u32 begin = tile * TILE, in_tile = min(part.count - begin, TILE);
         const Key* from = buffer(part.side) + part.begin + begin;
         Key* to = buffer(part.side ^ 1);
-        Partition<typename S::Tiles>(shared.tile).tile(
-            from, to, in_tile, next_digit(part.below), part.cursors);
+        Partition<typename S::Tiles> tiles(shared.tile);
+        tiles.zero_counters(S::Tiles::DIGITS);
+        tiles.set_digit(next_digit(part.below));
+        __syncthreads();
+        tiles.partition_tile(from, in_tile, to, part.cursors);
         if (last_of(part)) divide(part);
     }
 

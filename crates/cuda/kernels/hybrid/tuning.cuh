@@ -47,13 +47,7 @@ struct LocalRow {
 constexpr LocalRow cell_row(u32 key) {
     return key == 4   ? LocalRow{128, 38, 4480, 11, 7}
            : key == 8 ? LocalRow{256, 18, 4480, 11, 4}
-                      : LocalRow{384, 14, 4480, 11, 2};
-}
-
-constexpr LocalRow large_cell_row(u32 key) {
-    return key == 4   ? LocalRow{512, 34, 16384, 13, 2}
-           : key == 8 ? LocalRow{512, 26, 12288, 12, 1}
-                      : LocalRow{512, 14, 6656, 12, 1};
+                      : LocalRow{256, 18, 4480, 11, 2};
 }
 
 constexpr LocalRow refine_cell_row(u32 key) {
@@ -114,7 +108,6 @@ struct Tuning {
     static constexpr PartitionRow WIDE = fitted(wide_row(KEY), KEY), NARROW = fitted(narrow_row(KEY), KEY);
     static constexpr PartitionRow TILES = fitted(refine_row(KEY), KEY);
     static constexpr LocalRow CELL = fitted(cell_row(KEY), KEY, 1);
-    static constexpr LocalRow LARGE_CELL = fitted(large_cell_row(KEY), KEY, 1);
     static constexpr LocalRow REFINED_CELL = fitted(refine_cell_row(KEY), KEY, TILES.blocks);
     static constexpr LocalRow ALONE = fitted(alone_row(KEY), KEY, 1);
     static constexpr TogetherRow WHOLE = fitted(together_row(KEY), KEY);
@@ -128,7 +121,6 @@ struct Tuning {
     using Wide = TILES_OF(WIDE);
     using Narrow = TILES_OF(NARROW);
     using Cell = CELLS_OF(CELL);
-    using LargeCell = CELLS_OF(LARGE_CELL);
     using Alone = CELLS_OF(ALONE);
     using Refined = RefineShape<TILES_OF(TILES), CELLS_OF(REFINED_CELL)>;
 #undef TILES_OF

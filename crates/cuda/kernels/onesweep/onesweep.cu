@@ -2,7 +2,8 @@
 //
 //     histograms, begins          once
 //     pass_V_wide, pass_V_narrow  once for each digit and portion; V: bytes of a value, 0 for none
-//     pass_0_range_wide           keys alone, where bits outside the range tell equal keys apart
+//     pass_0_range_wide           keys alone, where bits outside the range tell equal keys apart;
+//                                 of 8 and 16 bits all keys alone
 //     small_V, tiny               instead of all these
 //     disordered_V                a narrow pass_V with a ranker that is wrong on purpose, for the proof;
 //                                 32-bit keys only
@@ -73,7 +74,10 @@ using Values4 = Tuning<Key, u32, Check::TAGS>;
 using Values8 = Tuning<Key, u64, Check::TAGS>;
 using Values16 = Tuning<Key, uint4, Check::TAGS>;
 
-KERNELS(0, Keys)
+#if SWEEPSORT_KEY_BITS > 16
+PASS(pass_0_wide, Keys::Wide)
+#endif
+PASS(pass_0_narrow, Keys::Narrow)
 PASS(pass_0_range_wide, Ranges::Wide)
 KERNELS(4, Values4)
 KERNELS(8, Values8)

@@ -65,15 +65,13 @@ mod row {
     pub const PARTITION_WIDE: usize = 3;
     pub const PARTITION_NARROW: usize = 4;
     pub const LOCAL: usize = 5;
-    pub const LOCAL_LARGE: usize = 6;
-    pub const REFINE: usize = 7;
+    pub const REFINE: usize = 6;
     /// Of what refine sorts in shared memory.
-    pub const REFINE_CELLS: usize = 8;
-    pub const ALONE: usize = 9;
-    pub const ALONE_LARGE: usize = 10;
-    pub const TOGETHER: usize = 11;
+    pub const REFINE_CELLS: usize = 7;
+    pub const ALONE: usize = 8;
+    pub const TOGETHER: usize = 9;
     /// Of what blocks that wait for each other sort in shared memory.
-    pub const TOGETHER_CELLS: usize = 12;
+    pub const TOGETHER_CELLS: usize = 10;
 }
 
 /// A sort, decided.
@@ -346,13 +344,11 @@ impl<'a> Kernels<'a> {
 
     /// In one block, if it has room for so many keys.
     fn alone(&self, n: usize, tuning: Tuning) -> Result<Option<Launch>> {
-        for (name, row) in [("alone", row::ALONE), ("alone_large", row::ALONE_LARGE)] {
-            let shape = self.shapes.get(row)?;
-            if n <= tuning.alone.min(shape.tile as usize) {
-                return Ok(Some(self.launch(name, shape.grid(1))?));
-            }
+        let shape = self.shapes.get(row::ALONE)?;
+        match n <= tuning.alone.min(shape.tile as usize) {
+            true => Ok(Some(self.launch("alone", shape.grid(1))?)),
+            false => Ok(None),
         }
-        Ok(None)
     }
 
     /// The steps before `refine`, and it.
@@ -406,7 +402,8 @@ impl<'a> Kernels<'a> {
         let wide = shape(row::PARTITION_WIDE)?;
         // Where not every other multiprocessor would have a tile, there are more of narrow ones.
         let multiprocessors = self.device.facts().multiprocessors as usize;
-        let (partition, tile) = match 2 * n >= wide.tile as usize * multiprocessors {
+        let is_wide = bits.partitions() == 2 && 2 * n >= wide.tile as usize * multiprocessors;
+        let (partition, tile) = match is_wide {
             true => ("partition_wide", wide),
             false => ("partition_narrow", shape(row::PARTITION_NARROW)?),
         };
@@ -420,11 +417,7 @@ impl<'a> Kernels<'a> {
             ],
         };
 
-        let small = shape(row::LOCAL)?;
-        let (local, local_shape) = match fits(n.div_ceil(cells), small.tile) {
-            true => ("local", small),
-            false => ("local_large", shape(row::LOCAL_LARGE)?),
-        };
+        let local = shape(row::LOCAL)?;
 
         let may_onesweep = n >= tuning.may_onesweep && spec.algorithm == Algorithm::AUTO;
         let behind = match may_onesweep {
@@ -452,7 +445,7 @@ impl<'a> Kernels<'a> {
             key_bits: self.width.bits(),
             bits,
             probe_blocks,
-            local_keys: local_shape.tile,
+            local_keys: local.tile,
             refine: shape(row::REFINE)?,
             refine_cells: shape(row::REFINE_CELLS)?,
             behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
@@ -464,7 +457,7 @@ impl<'a> Kernels<'a> {
             counts: 1 + u32::from(may_onesweep),
             lay_out,
             partitions,
-            local: self.launch(local, local_shape.grid(cells as u32))?,
+            local: self.launch("local", local.grid(cells as u32))?,
         }));
         self.refined(n, steps, sizes, tile.tile, behind)
     }
@@ -489,12 +482,6 @@ impl<'a> Kernels<'a> {
             arrays: Arrays::of(n, sizes),
         })
     }
-}
-
-/// Whether cells of so many keys, six standard deviations more or less, fit a block.
-fn fits(mean: usize, keys: u32) -> bool {
-    let mean = mean as f64;
-    mean + 6.0 * mean.sqrt() <= f64::from(keys)
 }
 
 impl Cells {
@@ -603,7 +590,8 @@ impl Arrays {
         let bucket_cursors = layout.array(buckets);
         let cell_cursors = layout.array(cells);
         let tiles = layout.array(buckets + 1);
-        let large = layout.array(cells.min(n / (sizes.local_keys as usize + 1)));
+        // Cells that are too large, or crowded.
+        let large = layout.array(cells);
         let parts = layout.array(n / capacity + 1);
         let steps = layout.array(sizes.most_steps(n));
         let scratch = layout.array(n * (sizes.key_bits / 8) as usize);
@@ -806,10 +794,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn cells_that_fit_leave_room_for_chance() {
-        assert!(fits(4096, 4608) && !fits(4400, 4608) && fits(0, 1));
     }
 }

@@ -145,9 +145,10 @@ struct Kernels {
 }
 
 impl Kernels {
-    /// Of keys alone, of which all bits or some decide; of values.
-    fn of(payload: Payload, whole: bool) -> Option<Kernels> {
-        let (row, wide, narrow) = match (payload.bytes(), whole) {
+    /// Of keys alone, of which all bits or some decide; of values. Narrow keys have one for both.
+    fn of(width: Width, payload: Payload, whole: bool) -> Option<Kernels> {
+        let apart = whole && width.bits() > 16;
+        let (row, wide, narrow) = match (payload.bytes(), apart) {
             (0, true) => (0, "pass_0_wide", "pass_0_narrow"),
             (0, false) => (1, "pass_0_range_wide", "pass_0_narrow"),
             (4, _) => (2, "pass_4_wide", "pass_4_narrow"),
@@ -196,7 +197,7 @@ impl Sweep {
         let shapes = Shapes::of(&module, SHAPES)?;
         let bits = (spec.bits.start, spec.bits.end);
         let whole = bits == (0, width.bits());
-        let kernels = Kernels::of(payload, whole).ok_or_else(|| Error::NoKernel {
+        let kernels = Kernels::of(width, payload, whole).ok_or_else(|| Error::NoKernel {
             image: image.to_string(),
             kernel: format!("pass with values of {} bytes", payload.bytes()),
         })?;
@@ -242,10 +243,11 @@ impl Sweep {
         };
         let image = Image::of(Kind::Onesweep, self.width.bits()).unwrap_or(Image::ALL[0]);
         let module = device.module(image)?;
-        let kernels = Kernels::of(self.payload, true).ok_or_else(|| Error::NoKernel {
-            image: image.to_string(),
-            kernel: name.to_owned(),
-        })?;
+        let kernels =
+            Kernels::of(self.width, self.payload, true).ok_or_else(|| Error::NoKernel {
+                image: image.to_string(),
+                kernel: name.to_owned(),
+            })?;
         let shape = Shapes::of(&module, SHAPES)?.get(kernels.shape(NARROW))?;
         let renewed = Passes::with(device, &module, name, shape, &self)?;
         self.method = Method::Passes(Box::new(renewed));
