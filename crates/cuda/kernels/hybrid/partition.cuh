@@ -22,9 +22,10 @@
 
 // A partition's tuning: pure data. Digits have at most DIGIT_BITS bits, and 2^COPY_BITS counters each.
 //
-// Loads under way take the L1 cache's memory, which is what shared memory leaves: 18k 8-byte keys a tile
-// with 60 KB left are faster (1.23 ms at 2^28) than 20k with 28 KB (1.36 ms).
-template <class Key_, u32 THREADS_, u32 ITEMS_, u32 BLOCKS_, u32 DIGIT_BITS_, u32 COPY_BITS_, u32 FLAGS = 0>
+// Shared memory leaves the L1 cache what is left, and loads under way need it: on an H200, 2^28 keys of 8
+// bytes took 1.23 ms with tiles of 18k keys and 60 KB left, 1.36 ms with 20k and 28 KB. Two blocks a
+// multiprocessor with half the tile lose by their shorter runs: 0.73 instead of 0.67 ms for keys of 4.
+template <class Key_, u32 THREADS_, u32 ITEMS_, u32 BLOCKS_, u32 DIGIT_BITS_, u32 COPY_BITS_>
 struct PartitionShape {
     using Key = Key_;
     static constexpr u32 THREADS = THREADS_, ITEMS = ITEMS_, TILE = THREADS * ITEMS;
@@ -34,7 +35,6 @@ struct PartitionShape {
 
     static constexpr u32 WARPS = THREADS / WARP;
     static constexpr u32 DIGITS = 1 << DIGIT_BITS, COPIES = 1 << COPY_BITS, COUNTERS = DIGITS * COPIES;
-    static constexpr bool EARLY = FLAGS & 1;
     static_assert(THREADS % WARP == 0 && THREADS >= DIGITS, "a thread for each digit");
     static_assert(COPIES >= 4 && COPIES <= WARP, "four counters that a thread scans are one digit's");
     static_assert(COUNTERS <= 8 * THREADS && TILE <= 0xffff, "two halves are scanned as one word");
@@ -378,13 +378,11 @@ struct Partition {
     __device__ void run(const Task<Key>& task, u32 level) {
         zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
-        u32 path = task.choice->path;
-        if (!(S::EARLY && level == 0) && path != HYBRID) return;
+        if (task.choice->path != HYBRID) return;
         set_buckets(task, level);
         find(blockIdx.x, shared.tile[0]);
         __syncthreads();
         if (shared.tile[0].exists()) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
-        if (S::EARLY && path != HYBRID) return;
         set_digit(level == 0 ? task.first_digit() : task.second_digit());
         // The first two tiles of each block need no ticket.
         if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
