@@ -3,7 +3,7 @@
 
 #include "words.cuh"
 
-#if __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+#if __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 || !defined(__CUDA_ARCH__)
 constexpr u32 SHARED_KB = 227;
 #elif __CUDA_ARCH__ == 800
 constexpr u32 SHARED_KB = 163;

@@ -3,8 +3,8 @@
 //     probe, count, lay_out                 what is where
 //     partition_wide, partition_narrow      once or twice
 //     local                                 cells that fit
-//     refine                                cells that do not
-//     together                              instead of all these but refine, for middle sizes
+//     refine, local_refined                 cells that do not, and what is made of them
+//     together                              instead of all before refine, for middle sizes
 //     alone                                 instead of all these, for small ones
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
@@ -55,6 +55,12 @@ static_assert(sizeof(LocalShared<T::Cell>) <= SHARED_KB * 1024, "it does not fit
 extern "C" __global__ void __launch_bounds__(T::Cell::THREADS, T::Cell::BLOCKS)
 local(const __grid_constant__ Task<Key> task) {
     sort_cell<T::Cell>(task, shared_as<LocalShared<T::Cell>>());
+}
+
+// Grid: as many blocks as run at a time; fewer than of local, for a loop takes more registers.
+extern "C" __global__ void __launch_bounds__(T::Cell::THREADS, (T::Cell::BLOCKS * 2 + 2) / 3)
+local_refined(const __grid_constant__ Task<Key> task) {
+    sort_pieces<T::Cell>(task, shared_as<LocalShared<T::Cell>>());
 }
 
 // Grid: 1.
@@ -110,7 +116,6 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     partition_shape<T::Narrow>(),
     local_shape<T::Cell>(),
     {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},
-    {T::Refined::THREADS, T::Refined::CAPACITY, T::Refined::BLOCKS, 0},
     local_shape<T::Alone>(1),
     TOGETHER_SHAPE,
     TOGETHER_CELLS_SHAPE,

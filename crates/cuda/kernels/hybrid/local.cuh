@@ -526,8 +526,25 @@ __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<
     wait_for_earlier_kernels();
     if (task.choice->path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
+    if (task.choice->large) task.clear_steps();
     let_next_kernel_in();
     if (count == 0 || count > task.local_keys) return;
     Local<S>(shared).sort(
-        task.partitioned() + begin, task.result + begin, count, task.choice->low, task.codec);
+        task.buffer(task.partitioned()) + begin, task.result + begin, count, task.choice->low,
+        task.codec);
+}
+
+// What refine leaves.
+template <class S>
+__device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShared<S>& shared) {
+    wait_for_earlier_kernels();
+    let_next_kernel_in();
+    if (task.choice->path != HYBRID) return;
+    for (u32 i = blockIdx.x; i < task.choice->pieces; i += gridDim.x) {
+        Piece piece = task.pieces[i];
+        Local<S>(shared).sort(
+            task.buffer(piece.side) + piece.begin, task.result + piece.begin, piece.count, piece.bits,
+            task.codec);
+        __syncthreads();
+    }
 }

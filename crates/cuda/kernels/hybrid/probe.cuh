@@ -13,10 +13,10 @@
 //     onesweep    its histograms, about a count, and a pass for each byte that varies
 //     hybrid      a count, the partitions, local; and by level, each RADIX_BITS below the one before,
 //                 the first just below the window: for keys of a crowded cell, too many for one local
-//                 sort, another count and another partition; if they are all equal, a count alone, the
-//                 last thing to be done to them
-// The times of the stages are those of uniform keys, 2^28 of them, on an H200. What is predicted only
-// decides about speed.
+//                 sort, to be refined; if they are all equal, a count alone, the last thing to be done
+//                 to them
+// The times of the stages are those of uniform keys, 2^28 of them, on an H200; that of refine is of keys
+// of which each bit is set with a chance of a quarter. What is predicted only decides about speed.
 //
 // Grid: probe_blocks; one for a sample.
 #pragma once
@@ -26,12 +26,12 @@
 
 // See above.
 struct StageTimes {
-    u32 count, partition, local, pass;
+    u32 count, partition, local, refine, pass;
 };
 
 template <class Key>
 constexpr StageTimes STAGE_TIMES =
-    sizeof(Key) == 4 ? StageTimes{10, 26, 31, 29} : StageTimes{10, 24, 28, 26};
+    sizeof(Key) == 4 ? StageTimes{10, 26, 29, 230, 29} : StageTimes{10, 24, 25, 250, 26};
 
 template <class Key>
 struct Probe {
@@ -143,7 +143,7 @@ struct Probe {
         for (u32 item = 0; item < ITEMS; item++) atomicAdd(&shared.coarse[coarse.of(code[item])], 1);
         for (u32 shift = low; hybrid < onesweep && shift > 0; shift -= min(shift, RADIX_BITS)) {
             Crowd crowd = crowded(shift, coarse);
-            hybrid += (TIMES.count + TIMES.partition) * crowd.mixed / SAMPLE;
+            hybrid += TIMES.refine * crowd.mixed / SAMPLE;
             // The local sort that they do not need, but for the count.
             u32 more = max(equal, crowd.equal) - equal;
             hybrid -= (TIMES.local - TIMES.count) * more / SAMPLE;

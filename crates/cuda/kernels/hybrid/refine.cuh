@@ -6,9 +6,8 @@
 //
 //     COUNT      a tile's digits go into the part's histogram; whoever is last lays out the buckets,
 //                or, if all keys agree in the digit, goes on below the highest bit that varies
-//     PARTITION  a tile's keys go to their buckets; whoever is last turns the buckets into parts:
-//                large ones are counted, small ones, neighbours together, are sorted
-//     LOCAL      some keys, in shared memory
+//     PARTITION  a tile's keys go to their buckets; whoever is last divides the part: large buckets
+//                are counted, small ones, neighbours together, are pieces for local
 //     EMIT       keys that are equal, to where they belong
 //
 // Blocks take such steps from a queue on the device until all are done. A step never waits for another:
@@ -17,48 +16,48 @@
 // Parts that are partitioned lie apart and have more than CAPACITY keys each, so no two have the same
 // begin / CAPACITY: that is their number. A part's number goes over to its first bucket.
 //
-// Shapes: parts n / CAPACITY + 1; steps as many as there ever are (crates/cuda/src/hybrid/mod.rs).
+// Shapes: parts n / CAPACITY + 1; steps and pieces as many as there ever are (crates/cuda/src/hybrid).
 #pragma once
 
-#include "local.cuh"
 #include "partition.cuh"
 
-// Where keys lie.
-enum Side : u32 { IN_SCRATCH, IN_RESULT };
-
-template <class Tiles_, class Cells_>
+// CAPACITY: keys of a piece, at most.
+template <class Tiles_, u32 CAPACITY_>
 struct RefineShape {
-    using Key = typename Tiles_::Key;
     using Tiles = Tiles_;
-    using Cells = Cells_;
+    using Key = typename Tiles::Key;
     static constexpr u32 THREADS = Tiles::THREADS, BLOCKS = Tiles::BLOCKS;
-    static constexpr u32 TILE = Tiles::TILE, CAPACITY = Cells::CAPACITY;
-    static_assert(Tiles::THREADS == Cells::THREADS, "one block does both");
+    static constexpr u32 TILE = Tiles::TILE, CAPACITY = CAPACITY_;
+    static_assert(THREADS >= PART_RADIX, "a thread for each bucket");
+};
+
+// Of a part that is divided.
+struct Buckets {
+    u32 ends[PART_RADIX];
+    // Steps that follow from the buckets before; the last of all.
+    u32 steps[PART_RADIX + 1];
+    // Bits: buckets that begin a group, with one behind the last; large ones.
+    u32 groups[PART_RADIX / WARP + 1], large[PART_RADIX / WARP];
+    u32 sums[PART_RADIX / WARP];
+};
+
+// Of a tile that is counted.
+struct TileCounts {
+    u32 digits[PART_RADIX];
+    u32 sums[PART_RADIX / WARP];
+    u64 varying[2];
 };
 
 template <class S>
 struct RefineShared {
     union {
         PartitionShared<typename S::Tiles> tile;
-        LocalShared<typename S::Cells> cell;
-        // Of a part's buckets.
-        struct {
-            u32 ends[PART_RADIX];
-            // Steps that follow from the buckets before.
-            u32 steps[PART_RADIX + 1];
-            // The last is no bucket.
-            u32 groups[PART_RADIX / WARP + 1];
-            u32 large[PART_RADIX / WARP];
-            u32 sums[PART_RADIX / WARP];
-        } parts;
-        struct {
-            u32 digits[PART_RADIX];
-            u32 sums[PART_RADIX / WARP];
-            u64 varying[2];
-        } count;
+        Buckets parts;
+        TileCounts count;
     };
     Step step;
-    u32 slot;
+    // Of steps, and of pieces.
+    u32 slot, piece;
 };
 
 template <class S>
@@ -77,8 +76,6 @@ struct Refine {
     __device__ Refine(const Task<Key>& task, RefineShared<S>& shared)
         : task(task), shared(shared), queue(task.choice->queue) {}
 
-    __device__ Key* buffer(u32 side) const { return side == IN_SCRATCH ? task.scratch : task.result; }
-
     __device__ Part& part(u32 begin) const { return task.parts[begin / CAPACITY]; }
 
     __device__ static Digit next_digit(u32 below) {
@@ -93,19 +90,16 @@ struct Refine {
             u32 ticket = atomicAdd(&queue.head, 1);
             shared.step.does = Step::NOTHING;
             if (ticket < large) {
-                shared.step = Step{Step::CELL, 0, 0, task.large[ticket], 0};
+                shared.step = Step{Step::CELL, 0, task.large[ticket], 0};
             } else {
-                u32 place = ticket - large;
-                while (true) {
+                const Step* step = &task.steps[ticket - large];
+                while (read_acquire(&step->does) == Step::NOTHING) {
                     // In this order: what is done can only have been put there before.
                     u32 done = read_acquire(&queue.done), tail = read_acquire(&queue.tail);
-                    if (place < read_acquire(&queue.published)) {
-                        shared.step = task.steps[place];
-                        break;
-                    }
                     if (done == large + tail) break;
                     __nanosleep(100);
                 }
+                shared.step = *step;
             }
         }
         __syncthreads();
@@ -142,19 +136,19 @@ struct Refine {
         if (thread == 0) shared.slot = atomicAdd(&queue.tail, count);
         __syncthreads();
         u32 slot = shared.slot;
-        for (u32 i = thread; i < count; i += THREADS) task.steps[slot + i] = make(i);
-        __syncthreads();
-        if (thread == 0) {
-            __threadfence();
-            // Those before publish theirs without waiting for anybody behind.
-            while (read_acquire(&queue.published) != slot) {}
-            write_release(&queue.published, slot + count);
+        __threadfence();
+        for (u32 i = thread; i < count; i += THREADS) {
+            Step made = make(i), *step = &task.steps[slot + i];
+            step->side = made.side;
+            step->at = made.at;
+            step->of = made.of;
+            write_release(&step->does, made.does);
         }
         __syncthreads();
     }
 
     __device__ void put_tiles(Step::Does does, u32 begin, u32 count) {
-        put((count + TILE - 1) / TILE, [=](u32 i) { return Step{does, 0, 0, begin, i}; });
+        put((count + TILE - 1) / TILE, [=](u32 i) { return Step{does, 0, begin, i}; });
     }
 
     // A part's record, by one warp; it is counted next.
@@ -174,7 +168,7 @@ struct Refine {
     __device__ void emit_all(u32 begin, u32 count, u32 side) {
         put((count + EMITTED - 1) / EMITTED, [=](u32 i) {
             u32 from = i * EMITTED;
-            return Step{Step::EMIT, u16(side), 0, begin + from, min(count - from, EMITTED)};
+            return Step{Step::EMIT, side, begin + from, min(count - from, EMITTED)};
         });
     }
 
@@ -185,24 +179,16 @@ struct Refine {
         put_tiles(Step::COUNT, begin, count);
     }
 
-    // One copy of this code is enough.
-    __device__ __noinline__ void sort(u32 begin, u32 count, u32 below, u32 side) {
-        Local<typename S::Cells>(shared.cell).sort(
-            buffer(side) + begin, task.result + begin, count, below, task.codec);
-    }
-
     __device__ void cell(u32 number) {
         u32 begin = task.begins[number], count = task.begins[number + 1] - begin;
-        u32 below = task.choice->low, side = task.b_bits ? IN_RESULT : IN_SCRATCH;
-        if (count <= CAPACITY)
-            sort(begin, count, below, side);
-        else
-            refine(begin, count, below, side);
+        u32 below = task.choice->low, side = task.partitioned();
+        if (count > CAPACITY) return refine(begin, count, below, side);
+        if (thread == 0) task.pieces[atomicAdd(&task.choice->pieces, 1)] = {begin, count, side, below};
     }
 
     __device__ void emit(u32 begin, u32 count, u32 side) {
         if (side == IN_RESULT && task.codec.identity) return;
-        const Key* from = buffer(side) + begin;
+        const Key* from = task.buffer(side) + begin;
         for (u32 i = thread; i < count; i += THREADS) task.result[begin + i] = task.codec.decode(from[i]);
     }
 
@@ -219,7 +205,7 @@ struct Refine {
         __syncthreads();
 
         Digit digit = next_digit(part.below);
-        const Key* from = buffer(part.side) + part.begin;
+        const Key* from = task.buffer(part.side) + part.begin;
         Key first = from[0], varying = 0;
         u32 begin = tile * TILE, in_tile = min(part.count - begin, TILE);
 #pragma unroll 8
@@ -279,8 +265,8 @@ struct Refine {
 
     __device__ void partition(Part& part, u32 tile) {
         u32 begin = tile * TILE, in_tile = min(part.count - begin, TILE);
-        const Key* from = buffer(part.side) + part.begin + begin;
-        Key* to = buffer(part.side ^ 1);
+        const Key* from = task.buffer(part.side) + part.begin + begin;
+        Key* to = task.buffer(part.side ^ 1);
         Partition<typename S::Tiles> tiles(shared.tile);
         tiles.zero_counters(S::Tiles::DIGITS);
         tiles.set_digit(next_digit(part.below));
@@ -289,8 +275,8 @@ struct Refine {
         if (last_of(part)) divide(part);
     }
 
-    // The buckets become parts. Neighbours that are small are sorted together: those that begin in
-    // the same half capacity, with nothing longer in between.
+    // The buckets become parts and pieces. Neighbours that are small are sorted together: those that
+    // begin in the same half capacity, with nothing longer in between.
     __device__ void divide(Part& part) {
         auto& own = shared.parts;
         u32 below = part.below, rest = next_digit(below).shift, side = part.side ^ 1, begin = part.begin;
@@ -315,20 +301,22 @@ struct Refine {
         }
         __syncthreads();
 
-        // The group that begins here: up to the next that does.
-        u32 next = thread + 1, steps = 0;
-        if (bucket) {
-            if (own.groups[warp] >> lane & 1) {
-                u32 word = next / WARP, rest_of_word = own.groups[word] >> next % WARP;
-                while (rest_of_word == 0) rest_of_word = own.groups[++word], next = word * WARP;
-                next += __ffs(rest_of_word) - 1;
-                u32 in_group = own.ends[next - 1] - from;
-                steps = !is_large ? in_group > 0 : rest == 0 ? (count + EMITTED - 1) / EMITTED : (count + TILE - 1) / TILE;
-            }
+        // A large bucket's steps; or the group that begins here, up to the next that does.
+        u32 steps = 0, group = 0, next = thread + 1;
+        if (is_large) {
+            steps = rest == 0 ? (count + EMITTED - 1) / EMITTED : (count + TILE - 1) / TILE;
+        } else if (bucket && own.groups[warp] >> lane & 1) {
+            u32 word = next / WARP, rest_of_word = own.groups[word] >> next % WARP;
+            while (rest_of_word == 0) rest_of_word = own.groups[++word], next = word * WARP;
+            next += __ffs(rest_of_word) - 1;
+            group = own.ends[next - 1] - from;
         }
         u32 before = sum_before(steps, own.sums);
         if (bucket) own.steps[thread] = before;
         if (thread == PART_RADIX - 1) own.steps[PART_RADIX] = before + steps;
+        __syncthreads();
+        u32 pieces = sum_before(group > 0, own.sums);
+        if (thread == PART_RADIX - 1) shared.piece = atomicAdd(&task.choice->pieces, pieces + (group > 0));
         // The part's record may now become that of its first bucket.
         for (u32 d = warp; d < PART_RADIX; d += THREADS / WARP)
             if (own.large[d / WARP] >> d % WARP & 1) {
@@ -336,6 +324,8 @@ struct Refine {
                 begin_part(at, own.ends[d] - at, rest, side);
             }
         __syncthreads();
+        // The keys of a bucket by itself agree in the digit, too.
+        if (group) task.pieces[shared.piece + pieces] = {from, group, side, next == thread + 1 ? rest : below};
 
         put(own.steps[PART_RADIX], [=, &own](u32 i) {
             // The bucket whose step it is: the last with no more than i steps before it.
@@ -344,15 +334,9 @@ struct Refine {
             for (u32 step = PART_RADIX / 2; step > 0; step /= 2)
                 if (own.steps[d + step] <= i) d += step;
             u32 at = d == 0 ? begin : own.ends[d - 1], nth = i - own.steps[d];
-            if (own.large[d / WARP] >> d % WARP & 1) {
-                if (rest > 0) return Step{Step::COUNT, 0, 0, at, nth};
-                u32 offset = nth * EMITTED, left = own.ends[d] - at - offset;
-                return Step{Step::EMIT, u16(side), 0, at + offset, min(left, EMITTED)};
-            }
-            u32 end = d + 1;
-            while (!(own.groups[end / WARP] >> end % WARP & 1)) end++;
-            // One bucket alone agrees in the digit, too.
-            return Step{Step::LOCAL, u16(side), u16(end == d + 1 ? rest : below), at, own.ends[end - 1] - at};
+            if (rest > 0) return Step{Step::COUNT, 0, at, nth};
+            u32 offset = nth * EMITTED, left = own.ends[d] - at - offset;
+            return Step{Step::EMIT, side, at + offset, min(left, EMITTED)};
         });
     }
 
@@ -366,7 +350,6 @@ struct Refine {
             case Step::CELL: cell(step.at); break;
             case Step::COUNT: count(part(step.at), step.of); break;
             case Step::PARTITION: partition(part(step.at), step.of); break;
-            case Step::LOCAL: sort(step.at, step.of, step.bits, step.side); break;
             case Step::EMIT: emit(step.at, step.of, step.side); break;
             }
             done();

@@ -5,7 +5,8 @@
 //     lay_out     its exclusive scan: where each cell begins, where each tile finds its keys (lay_out.cuh)
 //     partition   keys to the bucket of their first digit, then to their cell (partition.cuh)
 //     local       each cell, in shared memory (local.cuh)
-//     refine      what is left: cells that are too large, by their next digits (refine.cuh)
+//     refine      cells that are too large, by their next digits, until all pieces fit (refine.cuh)
+//     local       each of these pieces
 //
 // A cell is what `cell_bits` neighbouring bits of the code say, the window; above the window all keys
 // agree. The window's upper a_bits are the first digit, its lower b_bits the second; with b_bits 0 there
@@ -30,6 +31,9 @@ enum Path : u32 {
     ONESWEEP = 1,
 };
 
+// Where keys lie.
+enum Side : u32 { IN_SCRATCH, IN_RESULT };
+
 // A stretch of keys that is too large for a block, while it is being partitioned (refine.cuh).
 constexpr u32 PART_BITS = 8;
 constexpr u32 PART_RADIX = 1 << PART_BITS;
@@ -50,21 +54,22 @@ struct Part {
 
 // Something to do, for one block.
 struct alignas(16) Step {
-    enum Does : u32 { NOTHING, CELL, COUNT, PARTITION, LOCAL, EMIT };
+    enum Does : u32 { NOTHING, CELL, COUNT, PARTITION, EMIT };
     u32 does;
-    u16 side;
-    // That are left to sort by.
-    u16 bits;
-    // CELL: its number. COUNT and PARTITION: where the part begins, and which tile. LOCAL and EMIT:
-    // where the keys begin, and how many.
+    u32 side;
+    // CELL: its number. COUNT and PARTITION: where the part begins, and which tile. EMIT: where the
+    // keys begin, and how many.
     u32 at, of;
+};
+
+// Keys that fit a block: where they lie, and bits that are left to sort by.
+struct alignas(16) Piece {
+    u32 begin, count, side, bits;
 };
 
 // Steps are taken by tickets, first the cells that are too large, then what has been put in.
 struct Queue {
     u32 head, tail;
-    // Steps before this one can be taken.
-    u32 published;
     u32 done;
 };
 
@@ -92,8 +97,10 @@ struct Choice {
     u32 done;
     // Tickets of the two partitions' tiles.
     u32 tickets[2];
-    // Cells that have more than local_keys keys.
+    // Cells that have more than local_keys keys, or in which keys crowd.
     u32 large;
+    // Pieces that refine leaves.
+    u32 pieces;
     Queue queue;
 };
 
@@ -120,11 +127,14 @@ struct Task {
     u32* cell_cursors;
     // 2^a_bits + 1: tiles of the second partition before each bucket, the last all of them.
     u32* tiles;
-    // The numbers of the cells that have more than local_keys keys.
+    // Their numbers.
     u32* large;
     // Of refine.
     Part* parts;
+    // None is there to be taken as long as it does nothing.
     Step* steps;
+    // What refine leaves: all fit a block.
+    Piece* pieces;
     // What the probe fills with zeros: choice, counts, and what a onesweep behind counts in.
     uint4* zeros;
     u32 zero_vectors;
@@ -133,6 +143,8 @@ struct Task {
     u32 may_onesweep;
     // Blocks of the probe, Probe::MOST_BLOCKS at most; and for each of them what it has read.
     u32 probe_blocks;
+    // How many steps there is room for.
+    u32 step_room;
     Range<Key>* ranges;
     Codec<Key> codec;
 
@@ -146,6 +158,14 @@ struct Task {
 
     __device__ Digit second_digit() const { return Digit{choice->low, (1u << b_bits) - 1}; }
 
-    // What local reads.
-    __device__ const Key* partitioned() const { return b_bits ? result : scratch; }
+    // Before anybody refines. By all blocks of a kernel.
+    __device__ void clear_steps() const {
+        for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < step_room; i += gridDim.x * blockDim.x)
+            steps[i].does = Step::NOTHING;
+    }
+
+    // Where the partitions leave the keys.
+    __device__ u32 partitioned() const { return b_bits ? IN_RESULT : IN_SCRATCH; }
+
+    __device__ Key* buffer(u32 side) const { return side == IN_SCRATCH ? scratch : result; }
 };

@@ -26,9 +26,6 @@
 
 #include "group.cuh"
 #include "window.cuh"
-#ifndef MARK
-#define MARK(i)
-#endif
 
 template <class Key_, u32 THREADS_, u32 ITEMS_, class Group_>
 struct TogetherShape {
@@ -75,6 +72,8 @@ struct Together {
     u32 begin, count;
     // Neighbours in neighbouring lanes.
     Key key[ITEMS];
+    // The thread's key of the sample.
+    Key sampled;
     RankPairs<ITEMS> rank;
     // Of the cells that the thread scans: how many keys all blocks have, and where in the cell this
     // block's begin.
@@ -99,6 +98,8 @@ struct Together {
     // What the blocks count in: the second time, if they have to, apart.
     __device__ void clear() {
         for (u32 i = thread; i < task.cells(); i += THREADS) task.bucket_cursors[i] = task.counts[i] = 0;
+        for (u32 i = thread; i < task.zero_vectors; i += THREADS) task.zeros[i] = uint4{};
+        __syncthreads();
         if (thread == 0) *task.choice = Choice<Key>{};
     }
 
@@ -109,12 +110,26 @@ struct Together {
 
     // Keys evenly spread over the input, one a thread.
     __device__ Window<Key> sample() {
-        Key code = task.codec.encode(task.source[u64(thread) * task.n / THREADS]);
-        shared.sample.add(Range<Key>{code, Key(~code)});
+        sampled = task.codec.encode(task.source[u64(thread) * task.n / THREADS]);
+        shared.sample.add(Range<Key>{sampled, Key(~sampled)});
         __syncthreads();
         Window<Key> window(shared.sample.range(), task.a_bits);
         __syncthreads();
         return window;
+    }
+
+    // Whether a tenth of the sample is in cells that have CROWD times their share and more bits to
+    // be sorted by. Then a pass for each byte is quicker. All blocks say the same.
+    __device__ bool crowded(Digit cell) {
+        constexpr u32 CROWD = 8;
+        if (cell.shift == 0) return false;
+        for (u32 i = thread; i < task.cells(); i += THREADS) shared.counts[i] = 0;
+        __syncthreads();
+        atomicAdd(&shared.counts[cell.of(sampled)], 1);
+        __syncthreads();
+        u32 share = (THREADS >> task.a_bits) + 1;
+        bool crowd = __syncthreads_count(shared.counts[cell.of(sampled)] > CROWD * share) > THREADS / 10;
+        return crowd;
     }
 
     __device__ Digit cell_of(const Window<Key>& window) const { return Digit{window.low, task.cells() - 1}; }
@@ -243,24 +258,24 @@ struct Together {
     __device__ void run() {
         cooperative_groups::grid_group grid = cooperative_groups::this_grid();
         wait_for_earlier_kernels();
-        MARK(0);
         if (blockIdx.x == 0) clear();
+        task.clear_steps();
         shared.sample.zero();
         auto cleared = grid.barrier_arrive();
         load();
         Window<Key> window = sample();
-        MARK(1);
         for_own([&](u32 j) { key[j] = task.codec.encode(key[j]); });
         Digit cell = cell_of(window);
+        if (task.may_onesweep && crowded(cell)) {
+            grid.barrier_wait(static_cast<decltype(cleared)&&>(cleared));
+            if (blockIdx.x == 0 && thread == 0) task.choice->path = ONESWEEP;
+            return;
+        }
         count_cells(cell);
-        MARK(2);
         grid.barrier_wait(static_cast<decltype(cleared)&&>(cleared));
-        MARK(3);
         flush(task.bucket_cursors);
         tell_varying(window);
-        MARK(4);
         grid.sync();
-        MARK(5);
 
         Key varying = task.choice->varying;
         read_totals(task.bucket_cursors);
@@ -273,15 +288,11 @@ struct Together {
         }
         if (blockIdx.x == 0 && thread == 0) task.choice->low = cell.shift;
         scan();
-        MARK(6);
         if (cell.shift == 0)
             return scatter(cell, task.result, [&](Key code) { return task.codec.decode(code); });
         scatter(cell, task.scratch, [](Key code) { return code; });
-        MARK(7);
         grid.sync();
-        MARK(8);
         let_next_kernel_in();
         sort_cells(cell.shift);
-        MARK(9);
     }
 };

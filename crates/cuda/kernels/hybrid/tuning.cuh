@@ -25,14 +25,14 @@ struct PartitionRow {
 constexpr PartitionRow wide_row(u32 key) {
     return key == 4   ? PartitionRow{1024, 36, 1, 8, 5}
            : key == 8 ? PartitionRow{1024, 19, 1, 8, 4}
-                      : PartitionRow{512, 17, 1, 8, 4};
+                      : PartitionRow{768, 11, 1, 8, 4};
 }
 
 constexpr PartitionRow narrow_row(u32 key) {
     return key <= 8 ? PartitionRow{512, 9, 2, 9, 2} : PartitionRow{512, 9, 1, 9, 2};
 }
 
-// A block of refine, which sorts, too.
+// Of refine.
 constexpr PartitionRow refine_row(u32 key) {
     return key == 4   ? PartitionRow{512, 27, 2, 8, 3}
            : key == 8 ? PartitionRow{512, 15, 2, 8, 3}
@@ -48,12 +48,6 @@ constexpr LocalRow cell_row(u32 key) {
     return key == 4   ? LocalRow{128, 38, 4480, 11, 7}
            : key == 8 ? LocalRow{256, 18, 4480, 11, 4}
                       : LocalRow{256, 18, 4480, 11, 2};
-}
-
-constexpr LocalRow refine_cell_row(u32 key) {
-    return key == 4   ? LocalRow{512, 18, 8704, 12, 2}
-           : key == 8 ? LocalRow{512, 18, 8704, 12, 2}
-                      : LocalRow{512, 14, 6656, 12, 1};
 }
 
 constexpr LocalRow alone_row(u32 key) {
@@ -83,12 +77,12 @@ constexpr PartitionRow fitted(PartitionRow row, u32 key) {
     return row;
 }
 
-constexpr LocalRow fitted(LocalRow row, u32 key, u32 blocks) {
+constexpr LocalRow fitted(LocalRow row, u32 key) {
     u32 warps = row.threads / WARP;
     while (true) {
         u32 slots = row.keys + WARP * row.items;
         u32 bins = 4u << row.bin_bits, fetched = key > 4 ? 2 * slots : 0;
-        if (slots * key + (bins > fetched ? bins : fetched) + 1024 <= room(blocks)) return row;
+        if (slots * key + (bins > fetched ? bins : fetched) + 1024 <= room(1)) return row;
         row.items -= 4;
         u32 most = warps * (WARP * row.items - 12);
         if (row.keys > most) row.keys = most;
@@ -107,9 +101,8 @@ struct Tuning {
     static constexpr u32 KEY = sizeof(Key);
     static constexpr PartitionRow WIDE = fitted(wide_row(KEY), KEY), NARROW = fitted(narrow_row(KEY), KEY);
     static constexpr PartitionRow TILES = fitted(refine_row(KEY), KEY);
-    static constexpr LocalRow CELL = fitted(cell_row(KEY), KEY, 1);
-    static constexpr LocalRow REFINED_CELL = fitted(refine_cell_row(KEY), KEY, TILES.blocks);
-    static constexpr LocalRow ALONE = fitted(alone_row(KEY), KEY, 1);
+    static constexpr LocalRow CELL = fitted(cell_row(KEY), KEY);
+    static constexpr LocalRow ALONE = fitted(alone_row(KEY), KEY);
     static constexpr TogetherRow WHOLE = fitted(together_row(KEY), KEY);
 
     template <u32 T, u32 I, u32 B, u32 D, u32 C>
@@ -122,7 +115,7 @@ struct Tuning {
     using Narrow = TILES_OF(NARROW);
     using Cell = CELLS_OF(CELL);
     using Alone = CELLS_OF(ALONE);
-    using Refined = RefineShape<TILES_OF(TILES), CELLS_OF(REFINED_CELL)>;
+    using Refined = RefineShape<TILES_OF(TILES), CELL.keys>;
 #undef TILES_OF
 #undef CELLS_OF
 #ifndef __CUDACC_RTC__

@@ -111,6 +111,7 @@ struct Small {
         clear_rows();
         for (u32 i = thread; i < warps * RADIX; i += blockDim.x) shared.masks[i] = 0;
         wait_for_earlier_kernels();
+        if (!task.goes()) return;
         load();
         __syncthreads();
         for (u32 pass = 0; pass < task.passes; pass++) {

@@ -32,7 +32,7 @@ use crate::onesweep::{Payload, Places, Sweep, TINY};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
-use task::{Choice, ONESWEEP, Part, Range, Step, Task};
+use task::{Choice, ONESWEEP, Part, Piece, Range, Step, Task};
 use tuning::{CellBits, MOST_CELL_BITS, Tuning};
 
 pub use tuning::MOST_KEYS;
@@ -66,12 +66,10 @@ mod row {
     pub const PARTITION_NARROW: usize = 4;
     pub const LOCAL: usize = 5;
     pub const REFINE: usize = 6;
-    /// Of what refine sorts in shared memory.
-    pub const REFINE_CELLS: usize = 7;
-    pub const ALONE: usize = 8;
-    pub const TOGETHER: usize = 9;
+    pub const ALONE: usize = 7;
+    pub const TOGETHER: usize = 8;
     /// Of what blocks that wait for each other sort in shared memory.
-    pub const TOGETHER_CELLS: usize = 10;
+    pub const TOGETHER_CELLS: usize = 9;
 }
 
 /// A sort, decided.
@@ -101,6 +99,7 @@ struct Cells {
     bits: CellBits,
     steps: Steps,
     refine: Launch,
+    local_refined: Launch,
     /// Keys of a tile of the second partition, and of the largest cell that is sorted by `local`.
     tile: u32,
     local_keys: u32,
@@ -139,7 +138,10 @@ struct Sizes {
     probe_blocks: u32,
     local_keys: u32,
     refine: KernelShape,
-    refine_cells: KernelShape,
+    /// Keys of a piece that refine leaves, at most.
+    piece: usize,
+    /// Blocks of refine.
+    refine_blocks: usize,
     /// Bytes of the workspace of a onesweep behind, and those of them that begin as zeros.
     behind: usize,
     behind_zeros: usize,
@@ -161,6 +163,7 @@ struct Arrays {
     large: Span<u32>,
     parts: Span<Part>,
     steps: Span<Step>,
+    pieces: Span<Piece>,
     scratch: Span<u8>,
     bytes: usize,
 }
@@ -275,10 +278,12 @@ impl Hybrid {
             large: 0,
             parts: 0,
             steps: 0,
+            pieces: 0,
             zeros: 0,
             zero_vectors: 0,
             may_onesweep: 0,
             probe_blocks: 0,
+            step_room: 0,
             ranges: 0,
             codec: self.codec.coder::<W>().into(),
         }
@@ -353,7 +358,7 @@ impl<'a> Kernels<'a> {
 
     /// The steps before `refine`, and it.
     fn cells(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
-        match self.together(n, tuning)? {
+        match self.together(n, tuning, spec)? {
             Some(cells) => Ok(cells),
             None => self.apart(n, tuning, spec),
         }
@@ -361,7 +366,7 @@ impl<'a> Kernels<'a> {
 
     /// In one launch, if there is room for so many keys. PTX for older drivers has no such kernel, and a
     /// tile of no keys says so.
-    fn together(&self, n: usize, tuning: Tuning) -> Result<Option<Cells>> {
+    fn together(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Option<Cells>> {
         let shape = self.shapes.get(row::TOGETHER)?;
         if shape.tile == 0 {
             return Ok(None);
@@ -373,18 +378,42 @@ impl<'a> Kernels<'a> {
         }
         let blocks = n.div_ceil(tuning.together_block).min(most);
         let grid = shape.grid(blocks as u32).cooperative();
-        let sizes = Sizes {
-            key_bits: self.width.bits(),
-            bits: tuning.together_bits(n, TOGETHER_BITS),
-            probe_blocks: 0,
-            local_keys: self.shapes.get(row::TOGETHER_CELLS)?.tile,
-            refine: self.shapes.get(row::REFINE)?,
-            refine_cells: self.shapes.get(row::REFINE_CELLS)?,
-            behind: 0,
-            behind_zeros: 0,
-        };
+        let behind = self.behind(n, tuning, spec)?;
+        let bits = tuning.together_bits(n, TOGETHER_BITS);
+        let local_keys = self.shapes.get(row::TOGETHER_CELLS)?.tile;
+        let sizes = self.sizes(bits, 0, local_keys, &behind)?;
         let steps = Steps::Together((kernel, grid));
-        Ok(Some(self.refined(n, steps, sizes, 0, None)?))
+        Ok(Some(self.refined(n, steps, sizes, 0, behind)?))
+    }
+
+    /// The onesweep that is enqueued behind, where the choice is the engine's.
+    fn behind(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Option<Sweep>> {
+        if n < tuning.may_onesweep || spec.algorithm != Algorithm::AUTO {
+            return Ok(None);
+        }
+        Sweep::new(self.device, n, self.width, Payload::None, spec).map(Some)
+    }
+
+    fn sizes(
+        &self,
+        bits: CellBits,
+        probe_blocks: u32,
+        local_keys: u32,
+        behind: &Option<Sweep>,
+    ) -> Result<Sizes> {
+        let refine = self.shapes.get(row::REFINE)?;
+        let kernel = self.module.kernel("refine")?;
+        Ok(Sizes {
+            key_bits: self.width.bits(),
+            bits,
+            probe_blocks,
+            local_keys,
+            refine,
+            piece: self.shapes.get(row::LOCAL)?.tile as usize,
+            refine_blocks: refine.together(&kernel, self.device.facts())? as usize,
+            behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
+            behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
+        })
     }
 
     /// In a launch for each step.
@@ -419,14 +448,10 @@ impl<'a> Kernels<'a> {
 
         let local = shape(row::LOCAL)?;
 
-        let may_onesweep = n >= tuning.may_onesweep && spec.algorithm == Algorithm::AUTO;
-        let behind = match may_onesweep {
-            true => Some(Sweep::new(self.device, n, self.width, Payload::None, spec)?),
-            false => None,
-        };
+        let behind = self.behind(n, tuning, spec)?;
         // One block reads a sample, and all keys it takes more.
         let probe = shape(row::PROBE)?;
-        let probe_blocks = match may_onesweep {
+        let probe_blocks = match behind.is_some() {
             true => 1,
             false => n
                 .div_ceil(probe.tile as usize)
@@ -441,20 +466,11 @@ impl<'a> Kernels<'a> {
             }
             false => None,
         };
-        let sizes = Sizes {
-            key_bits: self.width.bits(),
-            bits,
-            probe_blocks,
-            local_keys: local.tile,
-            refine: shape(row::REFINE)?,
-            refine_cells: shape(row::REFINE_CELLS)?,
-            behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
-            behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
-        };
+        let sizes = self.sizes(bits, probe_blocks, local.tile, &behind)?;
         let steps = Steps::Apart(Box::new(Apart {
             probe: self.launch("probe", probe.grid(probe_blocks))?,
             count: self.persistent("count", count, n.div_ceil(count.tile as usize))?,
-            counts: 1 + u32::from(may_onesweep),
+            counts: 1 + u32::from(behind.is_some()),
             lay_out,
             partitions,
             local: self.launch("local", local.grid(cells as u32))?,
@@ -475,6 +491,11 @@ impl<'a> Kernels<'a> {
             bits: sizes.bits,
             steps,
             refine: self.persistent("refine", sizes.refine, usize::MAX)?,
+            local_refined: self.persistent(
+                "local_refined",
+                self.shapes.get(row::LOCAL)?,
+                usize::MAX,
+            )?,
             tile,
             local_keys: sizes.local_keys,
             probe_blocks: sizes.probe_blocks,
@@ -523,6 +544,7 @@ impl Cells {
             }
         }
         launch(&self.refine)?;
+        launch(&self.local_refined)?;
         end(clock, Stage::Local, stream)?;
         match &self.behind {
             None => Ok(()),
@@ -551,10 +573,12 @@ impl Cells {
         task.large = arrays.large.within(workspace)?.address();
         task.parts = arrays.parts.within(workspace)?.address();
         task.steps = arrays.steps.within(workspace)?.address();
+        task.pieces = arrays.pieces.within(workspace)?.address();
         task.zeros = arrays.zeros.within(workspace)?.address();
         task.zero_vectors = (arrays.zeros.len() / 16) as u32;
         task.may_onesweep = u32::from(self.behind.is_some());
         task.probe_blocks = self.probe_blocks;
+        task.step_room = arrays.steps.len() as u32;
         task.ranges = arrays.ranges.within(workspace)?.address();
         Ok(())
     }
@@ -575,7 +599,6 @@ impl Arrays {
     fn of(n: usize, sizes: Sizes) -> Arrays {
         let cells = sizes.bits.cells();
         let buckets = 1usize << sizes.bits.a;
-        let capacity = sizes.refine_cells.tile as usize;
         let mut layout = Layout::new();
         // As long as the longest, that of 128-bit keys.
         let choice = layout.array(size_of::<Choice<u128>>() / size_of::<u32>());
@@ -592,8 +615,9 @@ impl Arrays {
         let tiles = layout.array(buckets + 1);
         // Cells that are too large, or crowded.
         let large = layout.array(cells);
-        let parts = layout.array(n / capacity + 1);
+        let parts = layout.array(n / sizes.piece + 1);
         let steps = layout.array(sizes.most_steps(n));
+        let pieces = layout.array(sizes.most_pieces(n));
         let scratch = layout.array(n * (sizes.key_bits / 8) as usize);
         Arrays {
             choice,
@@ -608,6 +632,7 @@ impl Arrays {
             large,
             parts,
             steps,
+            pieces,
             scratch,
             bytes: layout.bytes().max(onesweep.bytes()),
         }
@@ -623,19 +648,25 @@ impl Arrays {
 impl Sizes {
     /// Steps that `refine` puts into its queue, at most.
     ///
-    /// Each level has no more parts than capacities fit into n, for they are larger than that and do
-    /// not overlap. Their tiles are counted and partitioned once a level. A key is sorted or copied
-    /// once. What is sorted is a bucket of over half a capacity, or stands behind such a one, or
-    /// begins a part, or is the first of a half capacity.
+    /// Each level has no more parts than pieces of full size fit into n, for they are larger than that
+    /// and do not overlap. Their tiles are counted and partitioned once a level. A key is copied once.
+    /// In the end each block waits for one more.
     fn most_steps(&self, n: usize) -> usize {
-        let capacity = self.refine_cells.tile as usize;
-        let in_all = |keys: usize| n / keys + 1;
-        let levels = (self.key_bits - self.bits.a - self.bits.b).div_ceil(PART_BITS) as usize;
-        let parts = in_all(capacity);
-        let tiles = in_all(self.refine.tile as usize) + parts;
-        let copies = in_all(EMITTED * self.refine.threads as usize) + parts;
-        let sorts = 3 * in_all(capacity / 2) + 2 * levels * parts;
-        2 * levels * tiles + copies + sorts
+        let parts = n / self.piece + 1;
+        let tiles = n / self.refine.tile as usize + 1 + parts;
+        let copies = n / (EMITTED * self.refine.threads as usize) + 1 + parts;
+        2 * self.levels() * tiles + copies + self.refine_blocks
+    }
+
+    /// Pieces that `refine` leaves, at most: buckets of over half the full size, or what stands behind
+    /// such a one, or begins a part, or is the first of a half; and cells in which keys crowd.
+    fn most_pieces(&self, n: usize) -> usize {
+        let parts = n / self.piece + 1;
+        3 * (2 * n / self.piece + 1) + 2 * self.levels() * parts + self.bits.cells()
+    }
+
+    fn levels(&self) -> usize {
+        (self.key_bits - self.bits.a - self.bits.b).div_ceil(PART_BITS) as usize
     }
 }
 

@@ -26,10 +26,12 @@ pub struct Task<W> {
     pub large: u64,
     pub parts: u64,
     pub steps: u64,
+    pub pieces: u64,
     pub zeros: u64,
     pub zero_vectors: u32,
     pub may_onesweep: u32,
     pub probe_blocks: u32,
+    pub step_room: u32,
     pub ranges: u64,
     pub codec: Codec<W>,
 }
@@ -47,7 +49,8 @@ pub struct Choice<W> {
     pub done: u32,
     pub tickets: [u32; 2],
     pub large: u32,
-    pub queue: [u32; 4],
+    pub pieces: u32,
+    pub queue: [u32; 3],
 }
 
 /// Which bits some code has set, and which some code has clear.
@@ -77,6 +80,11 @@ pub struct Part {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(16))]
 pub struct Step([u32; 4]);
+
+/// Keys that fit a block.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(16))]
+pub struct Piece([u32; 4]);
 
 #[cfg(test)]
 mod tests {
@@ -112,7 +120,7 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (56, 8, 36, 40));
+        assert_eq!(choice!(u32), (52, 8, 36, 40));
         assert_eq!(choice!(u64), (64, 16, 44, 48));
         assert_eq!(choice!(u128), (80, 32, 60, 64));
         assert_eq!((size_of::<Part>(), size_of::<Step>()), (1064, 16));
