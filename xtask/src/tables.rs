@@ -47,6 +47,14 @@ const DOCUMENTS: &[Document] = &[
         ],
     },
     Document {
+        file: "docs/algorithms/hybrid.md",
+        tables: &[on_device::all, on_device::all, on_device::all],
+    },
+    Document {
+        file: "docs/algorithms/count.md",
+        tables: &[on_device::all],
+    },
+    Document {
         file: "docs/algorithms/counting-lsd.md",
         tables: &[experiments::counting_lsd],
     },

@@ -58,9 +58,10 @@ local(const __grid_constant__ Task<Key> task) {
 }
 
 // Grid: as many blocks as run at a time; fewer than of local, for a loop takes more registers.
-extern "C" __global__ void __launch_bounds__(T::Cell::THREADS, (T::Cell::BLOCKS * 2 + 2) / 3)
+static_assert(sizeof(LocalShared<T::RefinedCell>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, (T::RefinedCell::BLOCKS * 2 + 2) / 3)
 local_refined(const __grid_constant__ Task<Key> task) {
-    sort_pieces<T::Cell>(task, shared_as<LocalShared<T::Cell>>());
+    sort_pieces<T::RefinedCell>(task, shared_as<LocalShared<T::RefinedCell>>());
 }
 
 // Grid: 1.
@@ -115,6 +116,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     partition_shape<T::Wide>(),
     partition_shape<T::Narrow>(),
     local_shape<T::Cell>(),
+    local_shape<T::RefinedCell>(),
     {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},
     local_shape<T::Alone>(1),
     TOGETHER_SHAPE,

@@ -50,6 +50,11 @@ constexpr LocalRow cell_row(u32 key) {
                       : LocalRow{256, 18, 4480, 11, 2};
 }
 
+// Pieces that refine leaves; with less code.
+constexpr LocalRow piece_row(u32 key) {
+    return key == 4 ? LocalRow{256, 18, 4480, 11, 5} : cell_row(key);
+}
+
 constexpr LocalRow alone_row(u32 key) {
     return key == 4   ? LocalRow{512, 10, 4480, 11, 1}
            : key == 8 ? LocalRow{512, 10, 4480, 11, 1}
@@ -90,9 +95,10 @@ constexpr LocalRow fitted(LocalRow row, u32 key) {
 }
 
 constexpr TogetherRow fitted(TogetherRow row, u32 key) {
-    u32 fixed = 4 * 4 * 1024 + 1024, groups = row.threads / row.group, bins = row.group * 8 * 4 + 128;
-    while (fixed + row.threads * row.items * key > room(1)) row.items--;
-    while (fixed + groups * (bins + row.group * row.group_items * key) > room(1)) row.group_items--;
+    u32 begins = 4 * 1024 + 1024, counts = 2 * 4 * 1024 + 512;
+    u32 groups = row.threads / row.group, bins = row.group * 8 * 4 + 128;
+    while (begins + counts + row.threads * row.items * key > room(1)) row.items--;
+    while (begins + groups * (bins + row.group * row.group_items * key) > room(1)) row.group_items--;
     return row;
 }
 
@@ -101,7 +107,7 @@ struct Tuning {
     static constexpr u32 KEY = sizeof(Key);
     static constexpr PartitionRow WIDE = fitted(wide_row(KEY), KEY), NARROW = fitted(narrow_row(KEY), KEY);
     static constexpr PartitionRow TILES = fitted(refine_row(KEY), KEY);
-    static constexpr LocalRow CELL = fitted(cell_row(KEY), KEY);
+    static constexpr LocalRow CELL = fitted(cell_row(KEY), KEY), PIECE = fitted(piece_row(KEY), KEY);
     static constexpr LocalRow ALONE = fitted(alone_row(KEY), KEY);
     static constexpr TogetherRow WHOLE = fitted(together_row(KEY), KEY);
 
@@ -114,8 +120,9 @@ struct Tuning {
     using Wide = TILES_OF(WIDE);
     using Narrow = TILES_OF(NARROW);
     using Cell = CELLS_OF(CELL);
+    using RefinedCell = CELLS_OF(PIECE);
     using Alone = CELLS_OF(ALONE);
-    using Refined = RefineShape<TILES_OF(TILES), CELL.keys>;
+    using Refined = RefineShape<TILES_OF(TILES), PIECE.keys>;
 #undef TILES_OF
 #undef CELLS_OF
 #ifndef __CUDACC_RTC__

@@ -65,11 +65,12 @@ mod row {
     pub const PARTITION_WIDE: usize = 3;
     pub const PARTITION_NARROW: usize = 4;
     pub const LOCAL: usize = 5;
-    pub const REFINE: usize = 6;
-    pub const ALONE: usize = 7;
-    pub const TOGETHER: usize = 8;
+    pub const LOCAL_REFINED: usize = 6;
+    pub const REFINE: usize = 7;
+    pub const ALONE: usize = 8;
+    pub const TOGETHER: usize = 9;
     /// Of what blocks that wait for each other sort in shared memory.
-    pub const TOGETHER_CELLS: usize = 9;
+    pub const TOGETHER_CELLS: usize = 10;
 }
 
 /// A sort, decided.
@@ -379,8 +380,8 @@ impl<'a> Kernels<'a> {
         let blocks = n.div_ceil(tuning.together_block).min(most);
         let grid = shape.grid(blocks as u32).cooperative();
         let behind = self.behind(n, tuning, spec)?;
-        let bits = tuning.together_bits(n, TOGETHER_BITS);
         let local_keys = self.shapes.get(row::TOGETHER_CELLS)?.tile;
+        let bits = tuning.together_bits(n, TOGETHER_BITS, local_keys as usize);
         let sizes = self.sizes(bits, 0, local_keys, &behind)?;
         let steps = Steps::Together((kernel, grid));
         Ok(Some(self.refined(n, steps, sizes, 0, behind)?))
@@ -409,7 +410,7 @@ impl<'a> Kernels<'a> {
             probe_blocks,
             local_keys,
             refine,
-            piece: self.shapes.get(row::LOCAL)?.tile as usize,
+            piece: self.shapes.get(row::LOCAL_REFINED)?.tile as usize,
             refine_blocks: refine.together(&kernel, self.device.facts())? as usize,
             behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
             behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
@@ -493,7 +494,7 @@ impl<'a> Kernels<'a> {
             refine: self.persistent("refine", sizes.refine, usize::MAX)?,
             local_refined: self.persistent(
                 "local_refined",
-                self.shapes.get(row::LOCAL)?,
+                self.shapes.get(row::LOCAL_REFINED)?,
                 usize::MAX,
             )?,
             tile,
@@ -680,10 +681,7 @@ mod tests {
         tile: 4096,
         shared_bytes: 0,
     };
-    const CELLS: KernelShape = KernelShape {
-        tile: 2048,
-        ..REFINE
-    };
+    const PIECE: usize = 2048;
 
     fn sizes(n: usize, width: Width, behind: usize) -> Sizes {
         Sizes {
@@ -692,7 +690,8 @@ mod tests {
             probe_blocks: MOST_PROBE_BLOCKS as u32,
             local_keys: 4608,
             refine: REFINE,
-            refine_cells: CELLS,
+            piece: PIECE,
+            refine_blocks: 264,
             behind,
             behind_zeros: behind.min(20_000).next_multiple_of(256),
         }
@@ -701,11 +700,11 @@ mod tests {
     #[test]
     fn the_workspace_is_little_more_than_the_keys() {
         // Of the H200.
-        let (refine, cells) = (36_864, 12_288);
+        let (tile, piece) = (4608, 4480);
         for width in [Width::W32, Width::W64, Width::W128] {
             for n in (10..=30).flat_map(|bits| [(1 << bits) + 1, 3 << (bits - 1)]) {
                 let mut sizes = sizes(n, width, 0);
-                (sizes.refine.tile, sizes.refine_cells.tile) = (refine, cells);
+                (sizes.refine.tile, sizes.piece) = (tile, piece);
                 let keys = n * width.bytes();
                 let arrays = Arrays::of(n, sizes);
                 let more = arrays.bytes - keys;
@@ -747,6 +746,7 @@ mod tests {
             place!(large),
             place!(parts),
             place!(steps),
+            place!(pieces),
             place!(scratch),
         ];
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start));
@@ -757,7 +757,7 @@ mod tests {
             own[1].end <= behind.start && behind.start < zeros.end && zeros.end <= own[2].start
         );
         assert_eq!((zeros.end - zeros.start) % 16, 0);
-        assert!(own[10].end - (1 << 20) <= arrays.bytes as u64);
+        assert!(own[11].end - (1 << 20) <= arrays.bytes as u64);
         assert!(behind.end - (1 << 20) <= arrays.bytes as u64);
     }
 
@@ -777,34 +777,37 @@ mod tests {
         }
     }
 
-    /// Steps of a part that begins and ends there, as `refine.cuh` puts them into its queue.
-    fn steps(sizes: &Sizes, from: usize, to: usize, below: u32, split: Split) -> usize {
-        let (tile, capacity) = (sizes.refine.tile as usize, sizes.refine_cells.tile as usize);
+    /// Steps and pieces of a part that begins and ends there, as `refine.cuh` makes them.
+    fn refined(sizes: &Sizes, from: usize, to: usize, below: u32, split: Split) -> (usize, usize) {
+        let (tile, capacity) = (sizes.refine.tile as usize, sizes.piece);
         if below == 0 {
-            return (to - from).div_ceil(EMITTED * sizes.refine.threads as usize);
+            let copies = (to - from).div_ceil(EMITTED * sizes.refine.threads as usize);
+            return (copies, 0);
         }
         let (half, rest) = (capacity / 2, below.saturating_sub(PART_BITS));
-        let mut all = 2 * (to - from).div_ceil(tile);
+        let (mut steps, mut pieces) = (2 * (to - from).div_ceil(tile), 0);
         let (mut left, mut begin, mut in_group) = (from, from, 0);
         for (digit, keys) in split.buckets(to - from).into_iter().enumerate() {
             let end = begin + keys;
             let after_long = digit == 0 || begin - left > half;
             if keys > half || after_long || begin / half != left / half {
-                all += usize::from(in_group > 0);
+                pieces += usize::from(in_group > 0);
                 in_group = 0;
             }
-            match keys > capacity {
-                true => all += steps(sizes, begin, end, rest, split),
-                false => in_group += keys,
+            if keys > capacity {
+                let more = refined(sizes, begin, end, rest, split);
+                (steps, pieces) = (steps + more.0, pieces + more.1);
+            } else {
+                in_group += keys;
             }
             (left, begin) = (begin, end);
         }
-        all + usize::from(in_group > 0)
+        (steps, pieces + usize::from(in_group > 0))
     }
 
     #[test]
-    fn steps_are_no_more_than_there_is_room_for() {
-        let (capacity, half) = (CELLS.tile as usize, CELLS.tile as usize / 2);
+    fn steps_and_pieces_are_no_more_than_there_is_room_for() {
+        let (capacity, half) = (PIECE, PIECE / 2);
         let patterns = [
             ([1, 0], 0),
             ([1, 0], 1),
@@ -820,8 +823,10 @@ mod tests {
                 let low = width.bits() - sizes.bits.a - sizes.bits.b;
                 for (pattern, times) in patterns {
                     let split = Split { pattern, times };
-                    let (found, room) = (steps(&sizes, 0, n, low, split), sizes.most_steps(n));
-                    assert!(found <= room, "{width:?} {n} {split:?}: {found} of {room}");
+                    let found = refined(&sizes, 0, n, low, split);
+                    let room = (sizes.most_steps(n), sizes.most_pieces(n));
+                    let fits = found.0 <= room.0 && found.1 <= room.1;
+                    assert!(fits, "{width:?} {n} {split:?}: {found:?} of {room:?}");
                 }
             }
         }

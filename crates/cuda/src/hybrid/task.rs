@@ -107,9 +107,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (176, 48, 120, 144, 132, 152));
-        assert_eq!(task!(u64), (192, 48, 120, 144, 132, 152));
-        assert_eq!(task!(u128), (240, 48, 120, 144, 132, 160));
+        assert_eq!(task!(u32), (184, 48, 128, 152, 140, 160));
+        assert_eq!(task!(u64), (200, 48, 128, 152, 140, 160));
+        assert_eq!(task!(u128), (240, 48, 128, 152, 140, 160));
         macro_rules! choice {
             ($W:ty) => {
                 (
@@ -120,9 +120,12 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (52, 8, 36, 40));
-        assert_eq!(choice!(u64), (64, 16, 44, 48));
-        assert_eq!(choice!(u128), (80, 32, 60, 64));
-        assert_eq!((size_of::<Part>(), size_of::<Step>()), (1064, 16));
+        assert_eq!(choice!(u32), (56, 8, 36, 44));
+        assert_eq!(choice!(u64), (64, 16, 44, 52));
+        assert_eq!(choice!(u128), (80, 32, 60, 68));
+        assert_eq!(
+            (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
+            (1064, 16, 16)
+        );
     }
 }

@@ -54,7 +54,7 @@ const TABLE: [Tuning; 3] = [
         alone: 16384,
         together: 1 << 21,
         together_block: 512,
-        together_cell: 1024,
+        together_cell: 900,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -65,7 +65,7 @@ const TABLE: [Tuning; 3] = [
         alone: 8192,
         together: 1 << 21,
         together_block: 512,
-        together_cell: 1024,
+        together_cell: 900,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -76,7 +76,7 @@ const TABLE: [Tuning; 3] = [
         alone: 4096,
         together: 1 << 21,
         together_block: 512,
-        together_cell: 1024,
+        together_cell: 900,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -95,8 +95,13 @@ impl Tuning {
     }
 
     /// The digit where blocks wait for each other, of so many bits at most.
-    pub fn together_bits(&self, n: usize, most: u32) -> CellBits {
-        let a = bits(n, self.together_cell).clamp(1, most);
+    ///
+    /// No more cells than need be: few long runs are scattered faster than many short ones.
+    pub fn together_bits(&self, n: usize, most: u32, capacity: usize) -> CellBits {
+        let few = bits(n, self.together_cell).clamp(1, most - 1);
+        // With room for what chance adds.
+        let fits = 10 * (n >> few) <= 7 * capacity;
+        let a = if fits { few } else { few + 1 };
         CellBits { a, b: 0 }
     }
 
@@ -160,7 +165,7 @@ mod tests {
         assert_eq!(of(MOST_KEYS), (8, 8));
         let few = row.cell_bits(1 << 28, 13);
         assert_eq!((few.a, few.b), (7, 6));
-        let together = |n| row.together_bits(n, 10).a;
+        let together = |n| row.together_bits(n, 10, 3072).a;
         assert_eq!(
             (together(1025), together(100_000), together(1 << 21)),
             (1, 7, 10)
