@@ -371,6 +371,9 @@ impl From<(u32, u32, u32)> for Extent {
     }
 }
 
+/// A kernel and how it is launched.
+pub(crate) type Launch = (Arc<Kernel>, Grid);
+
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {

@@ -98,6 +98,14 @@ pub fn random<W: Word>(n: usize, seed: u64, mask: W) -> Vec<W> {
 /// What a target holds before a sort: no output of another.
 pub const POISON: u8 = 0xD5;
 
+/// The sum of what these threads have counted.
+pub fn sum_of(threads: Vec<thread::ScopedJoinHandle<'_, Result<usize>>>) -> Result<usize> {
+    let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
+    joined
+        .map(|outcome| outcome.unwrap_or_else(|_| Err(anyhow!("a thread panicked"))))
+        .sum()
+}
+
 /// The first place at which an array is not what it must be.
 pub fn same<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) -> Result<()> {
     ensure!(

@@ -18,7 +18,7 @@ use crate::args;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::image::{Image, Kind};
-use crate::launch::{Argument, Grid, Kernel};
+use crate::launch::{Argument, Grid, Kernel, Launch};
 use crate::memory::{Layout, SliceMut, Span};
 use crate::onesweep::{Payload, Places, Sweep};
 use crate::plan::Ran;
@@ -60,9 +60,6 @@ enum Method {
     Alone(Launch),
     Counted(Box<Counted>),
 }
-
-/// A kernel and how it is launched.
-type Launch = (Arc<Kernel>, Grid);
 
 #[derive(Clone, Debug)]
 struct Counted {

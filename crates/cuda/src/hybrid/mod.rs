@@ -4,14 +4,14 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
-//! | to a block's shared memory | `alone` or `alone_large`: one block |
-//! | to about a million | `together`: blocks that wait for each other; then `refine` |
-//! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine` |
+//! | to what one block's threads order | `alone`: one block |
+//! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
+//! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
 //!
-//! Some inputs are better sorted by digits from the lowest up, such as those of few values. From 2^22
-//! keys on, where the choice is the engine's, a whole onesweep is enqueued behind, and the device
-//! decides which of the two does nothing; see `kernels/hybrid/task.cuh`.
+//! Some inputs are better sorted by digits from the lowest up, such as those of few values. So where
+//! `refine` is launched and the choice is the engine's, a whole onesweep is enqueued behind, and the
+//! device decides which of the two does nothing; see `kernels/hybrid/task.cuh`.
 
 mod task;
 mod tuning;
@@ -26,7 +26,7 @@ use crate::args;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::image::{Image, Kind};
-use crate::launch::{Argument, Grid, Kernel, Module};
+use crate::launch::{Argument, Grid, Launch, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
 use crate::onesweep::{Payload, Places, Sweep, TINY};
 use crate::plan::Ran;
@@ -90,9 +90,6 @@ enum Method {
     Alone(Launch),
     Cells(Box<Cells>),
 }
-
-/// A kernel and how it is launched.
-type Launch = (Arc<Kernel>, Grid);
 
 /// The kernels, their grids, and the workspace.
 #[derive(Clone, Debug)]
@@ -379,7 +376,7 @@ impl<'a> Kernels<'a> {
         }
         let blocks = n.div_ceil(tuning.together_block).min(most);
         let grid = shape.grid(blocks as u32).cooperative();
-        let behind = self.behind(n, tuning, spec)?;
+        let behind = self.behind(n, spec)?;
         let local_keys = self.shapes.get(row::TOGETHER_CELLS)?.tile;
         let bits = tuning.together_bits(n, TOGETHER_BITS, local_keys as usize);
         let sizes = self.sizes(bits, 0, local_keys, &behind)?;
@@ -388,8 +385,8 @@ impl<'a> Kernels<'a> {
     }
 
     /// The onesweep that is enqueued behind, where the choice is the engine's.
-    fn behind(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Option<Sweep>> {
-        if n < tuning.may_onesweep || spec.algorithm != Algorithm::AUTO {
+    fn behind(&self, n: usize, spec: &Spec) -> Result<Option<Sweep>> {
+        if spec.algorithm != Algorithm::AUTO {
             return Ok(None);
         }
         Sweep::new(self.device, n, self.width, Payload::None, spec).map(Some)
@@ -449,7 +446,7 @@ impl<'a> Kernels<'a> {
 
         let local = shape(row::LOCAL)?;
 
-        let behind = self.behind(n, tuning, spec)?;
+        let behind = self.behind(n, spec)?;
         // One block reads a sample, and all keys it takes more.
         let probe = shape(row::PROBE)?;
         let probe_blocks = match behind.is_some() {
@@ -479,7 +476,7 @@ impl<'a> Kernels<'a> {
         self.refined(n, steps, sizes, tile.tile, behind)
     }
 
-    /// These steps, then `refine`.
+    /// These steps, then `refine` and the local sort of what it leaves.
     fn refined(
         &self,
         n: usize,
@@ -553,7 +550,7 @@ impl Cells {
                 let go = task.choice + offset_of!(Choice<W>, path) as u64;
                 let places = Places::of_keys(task.source, task.result);
                 let rest = self.arrays.rest(workspace)?;
-                // SAFETY: the caller's promise; the probe clears what the onesweep counts in.
+                // SAFETY: the caller's promise; the first launch clears what the onesweep counts in.
                 unsafe { sweep.enqueue_if(go, stream, places, &rest, clock) }
             }
         }

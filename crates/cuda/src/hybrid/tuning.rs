@@ -43,55 +43,41 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
-    /// From so many keys on, the device may decide for onesweep, which is then enqueued behind.
-    pub may_onesweep: usize,
 }
 
-/// Figures of prototypes on an H200.
+/// Measured on an H200 (docs/algorithms/hybrid.md).
+const NARROWEST: Tuning = Tuning {
+    width: Width::W32,
+    alone: 4480,
+    together: 1 << 21,
+    together_block: 512,
+    together_cell: 900,
+    once: 1 << 21,
+    cell: [2048, 4096],
+    most_bits: 9,
+};
+
 const TABLE: [Tuning; 3] = [
-    Tuning {
-        width: Width::W32,
-        alone: 16384,
-        together: 1 << 21,
-        together_block: 512,
-        together_cell: 900,
-        once: 1 << 21,
-        cell: [2048, 4096],
-        most_bits: 9,
-        may_onesweep: 0,
-    },
+    NARROWEST,
     Tuning {
         width: Width::W64,
-        alone: 8192,
-        together: 1 << 21,
-        together_block: 512,
-        together_cell: 900,
-        once: 1 << 21,
-        cell: [2048, 4096],
-        most_bits: 9,
-        may_onesweep: 0,
+        ..NARROWEST
     },
     Tuning {
         width: Width::W128,
         alone: 4096,
-        together: 1 << 21,
-        together_block: 512,
-        together_cell: 900,
-        once: 1 << 21,
-        cell: [2048, 4096],
-        most_bits: 9,
-        may_onesweep: 0,
+        ..NARROWEST
     },
 ];
 
-/// More keys than this are for onesweep: cells of that many would not fit a block.
+/// More keys than this are for onesweep: so many would make cells that are all too large for a block.
 pub const MOST_KEYS: usize = (1 << 30) + (1 << 30) / 10;
 
 impl Tuning {
     /// The row of a width: for narrower ones than there are, the narrowest.
     pub fn of(width: Width) -> Tuning {
         let row = TABLE.iter().find(|row| row.width == width);
-        *row.unwrap_or(&TABLE[0])
+        *row.unwrap_or(&NARROWEST)
     }
 
     /// The digit where blocks wait for each other, of so many bits at most.

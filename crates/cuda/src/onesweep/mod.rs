@@ -1,4 +1,5 @@
-//! The engine's own sort: onesweep, with kernels for every width of keys.
+//! Onesweep, lowest digit first: the sort for all that is not whole keys alone, with kernels for every
+//! width of keys.
 //!
 //! | n | what is launched |
 //! |---|---|

@@ -26,7 +26,7 @@ fn own(width: Width) -> &'static str {
     }
 }
 
-/// More keys than this may be swept where a sample of them is skewed.
+/// Keys of many tiles, partitioned twice; of a skewed sample they are swept.
 const SKEWED: usize = (1 << 22) + 3;
 
 /// More keys than this are partitioned twice.

@@ -11,7 +11,7 @@ use sweepsort_testkit::{Ordered, Pattern, Wanted};
 
 use super::{AUTO, SKEWED, TWICE, own};
 use crate::keys::Keys;
-use crate::rig::{POISON, Rig, ahead, ascending, same};
+use crate::rig::{POISON, Rig, ahead, ascending, same, sum_of};
 
 /// A sort whose buffers stay, and whose contents change.
 struct Repeated<'a, W: Word> {
@@ -162,13 +162,7 @@ pub fn streams() -> Result<usize> {
                 rounds::<u32>(device, shared).context("with a plan that two share")
             }));
         }
-        threads
-            .into_iter()
-            .map(|thread| match thread.join() {
-                Ok(outcome) => outcome,
-                Err(_) => Err(anyhow!("a thread panicked")),
-            })
-            .sum::<Result<usize>>()
+        sum_of(threads)
     })?;
     ensure!(sorts == 8 * ROUNDS, "{sorts} sorts");
     device.check_canaries()?;

@@ -9,7 +9,7 @@ use sweepsort_cuda::{Buffer, Device, Plan};
 use sweepsort_testkit::{Wanted, oracle};
 
 use super::{WIDE, ascending};
-use crate::rig::{Rig, random, same};
+use crate::rig::{Rig, random, same, sum_of};
 
 /// What is done with keys of 32 bits.
 #[derive(Clone, Copy, Debug)]
@@ -197,13 +197,7 @@ pub fn threads() -> Result<usize> {
                 }));
             }
         }
-        threads
-            .into_iter()
-            .map(|thread| match thread.join() {
-                Ok(outcome) => outcome,
-                Err(_) => Err(anyhow!("a thread panicked")),
-            })
-            .sum::<Result<usize>>()
+        sum_of(threads)
     })?;
     for device in &devices {
         device.check_canaries()?;
