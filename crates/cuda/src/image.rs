@@ -105,7 +105,9 @@ impl Image {
 
     /// The image of this name, such as `hybrid_32`, if there is one.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|image| image.to_string() == name)
+        Self::ALL
+            .into_iter()
+            .find(|image| image.to_string() == name)
     }
 
     /// The family.

@@ -316,7 +316,8 @@ mod tests {
             (Some("one-stream"), None, Err("in-place, graph")),
             (None, Some(64), Err("--algorithm")),
         ] {
-            let made = Planned::of("auto", &method(variant, block), None).map(|planned| planned.way);
+            let made =
+                Planned::of("auto", &method(variant, block), None).map(|planned| planned.way);
             match (&made, expected) {
                 (Ok(way), Ok(expected)) => assert_eq!(*way, expected, "{variant:?}"),
                 (Err(failure), Err(part)) => {

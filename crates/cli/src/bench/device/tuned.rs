@@ -57,7 +57,9 @@ impl Tuned {
 
 /// Whether these are a header and as many bytes of entries as it says.
 fn is_whole(bytes: &[u8]) -> bool {
-    let entries = bytes.get(HEADER / 2..HEADER).and_then(|bytes| bytes.try_into().ok());
+    let entries = bytes
+        .get(HEADER / 2..HEADER)
+        .and_then(|bytes| bytes.try_into().ok());
     let entries = entries.map(u64::from_le_bytes);
     bytes.starts_with(&MAGIC) && entries == Some((bytes.len() - HEADER) as u64)
 }
@@ -86,7 +88,12 @@ mod tests {
         write("hybrid_32.other", b"text");
         let read = |name| Tuned::read(folder.path(), name);
         assert_eq!(read("hybrid_32.cell.1-2").unwrap().fatbin, fatbin);
-        for name in ["hybrid_33.cell.1-2", "hybrid_32.short", "hybrid_32.other", "hybrid_32"] {
+        for name in [
+            "hybrid_33.cell.1-2",
+            "hybrid_32.short",
+            "hybrid_32.other",
+            "hybrid_32",
+        ] {
             assert!(read(name).is_err(), "{name}");
         }
     }
