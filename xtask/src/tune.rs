@@ -34,7 +34,8 @@ pub enum Step {
         #[arg(long)]
         folder: Option<PathBuf>,
     },
-    /// Measures a folder's variants on this machine's GPU. Elsewhere: FOLDER/measure.sh SWEEPSORT RECORD.
+    /// Measures a folder's variants on this machine's GPU. Elsewhere:
+    /// sh FOLDER/measure.sh SWEEPSORT RECORD.
     Measure {
         folder: PathBuf,
         /// The record to write.
@@ -261,17 +262,24 @@ impl Trial {
         let (Some(sizes), Some(distributions)) = (sizes, distributions) else {
             bail!("{} needs --sizes and --distributions", self.row);
         };
-        let commit =
-            output(program("git").args(["describe", "--always", "--dirty", "--exclude=*"]))?;
+        let commit = output(program("git").args([
+            "describe",
+            "--always",
+            "--dirty",
+            "--exclude=*",
+            "--abbrev=12",
+        ]))?;
         let value_type = match self.value {
             0 => "none".to_owned(),
             bytes => format!("u{}", 8 * bytes),
         };
         Ok(format!(
-            "# Measures variants of {row} on this machine's GPU: sh measure.sh SWEEPSORT RECORD.json\n\
-             SWEEPSORT_COMMIT={commit} exec \"$1\" bench --residence device --force --json \"$2\" \\\n  \
+            "# Measures variants of {row} on this machine's GPU: sh measure.sh SWEEPSORT RECORD.json [FLAGS]\n\
+             folder=$(dirname \"$0\") tool=$1 record=$2\n\
+             shift 2\n\
+             SWEEPSORT_COMMIT={commit} exec \"$tool\" bench --residence device --json \"$record\" \\\n  \
              --algorithm {engine} -t u{bits} --value-type {value_type} -n {sizes} -d {distributions} \\\n  \
-             --images \"$(dirname \"$0\")\" --variant {variants}\n",
+             --images \"$folder\" --variant {variants} \"$@\"\n",
             row = self.row,
             engine = self.place()?.engine,
             commit = commit.trim(),
