@@ -86,29 +86,55 @@ struct Variation {
     numbers: Vec<u32>,
 }
 
-/// What a row is for: sizes and distributions whose time its figures decide.
+/// What a row is for: sizes and distributions whose time its figures decide, by bits of a key.
 struct Inputs {
     row: &'static str,
+    bits: &'static [u32],
     sizes: &'static str,
     distributions: &'static str,
 }
 
 const INPUTS: &[Inputs] = &[
-    inputs("hybrid/wide", "2^24,2^27", "uniform,normal,sorted"),
-    inputs("hybrid/narrow", "3e6,2^22", "uniform,normal,sorted"),
-    inputs("hybrid/cell", "2^24,2^27", "uniform,normal,sorted"),
-    inputs("hybrid/refine", "2^24,2^27", "zipf,and3,and5"),
-    inputs("hybrid/piece", "2^24,2^27", "zipf,and3,and5"),
-    inputs("hybrid/alone", "1500,4000", "uniform,sorted,few-distinct"),
-    inputs("hybrid/together", "2^14,2^17,2^20", "uniform,sorted,zipf"),
-    inputs("onesweep/wide", "2^24,2^27", "uniform,sorted,zipf"),
-    inputs("onesweep/narrow", "2^16,2^20", "uniform,sorted,zipf"),
-    inputs("onesweep/alone", "1500,4000", "uniform,sorted,few-distinct"),
+    inputs("hybrid/wide", WIDER, "2^24,2^27", "uniform,normal,sorted"),
+    inputs("hybrid/narrow", &[32], "2.2e6", "uniform,normal,sorted"),
+    inputs("hybrid/narrow", &[64, 128], "2e6", "uniform,normal,sorted"),
+    inputs("hybrid/cell", WIDER, "2^24,2^27", "uniform,normal,sorted"),
+    inputs("hybrid/refine", WIDER, "2^24,2^27", "zipf,and3,and5"),
+    inputs("hybrid/piece", WIDER, "2^24,2^27", "zipf,and3,and5"),
+    inputs(
+        "hybrid/alone",
+        WIDER,
+        "1500,4000",
+        "uniform,sorted,few-distinct",
+    ),
+    inputs(
+        "hybrid/together",
+        WIDER,
+        "2^14,2^17,5e5",
+        "uniform,sorted,zipf",
+    ),
+    inputs("onesweep/wide", ALL, "2^24,2^27", "uniform,sorted,zipf"),
+    inputs("onesweep/narrow", ALL, "2^15,1e5", "uniform,sorted,zipf"),
+    inputs(
+        "onesweep/alone",
+        ALL,
+        "1500,4000",
+        "uniform,sorted,few-distinct",
+    ),
 ];
 
-const fn inputs(row: &'static str, sizes: &'static str, distributions: &'static str) -> Inputs {
+const ALL: &[u32] = &[8, 16, 32, 64, 128];
+const WIDER: &[u32] = &[32, 64, 128];
+
+const fn inputs(
+    row: &'static str,
+    bits: &'static [u32],
+    sizes: &'static str,
+    distributions: &'static str,
+) -> Inputs {
     Inputs {
         row,
+        bits,
         sizes,
         distributions,
     }
@@ -255,7 +281,8 @@ impl Trial {
 
     /// What measures these variants where they lie.
     fn script(&self, variants: &[String]) -> Result<String> {
-        let known = INPUTS.iter().find(|inputs| inputs.row == self.row);
+        let known = (INPUTS.iter())
+            .find(|inputs| inputs.row == self.row && inputs.bits.contains(&self.bits));
         let sizes = self.sizes.as_deref().or(known.map(|known| known.sizes));
         let distributions = self.distributions.as_deref();
         let distributions = distributions.or(known.map(|known| known.distributions));
@@ -402,20 +429,23 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Every row of the tables, by the widths that its image has.
+    /// Every row of the tables.
     fn places() -> Vec<Place> {
         let mut places = Vec::new();
         for inputs in INPUTS {
             let (engine, row) = inputs.row.split_once('/').unwrap();
-            let (keys, values) = match engine {
-                "hybrid" => (&[4, 8, 16][..], &[0][..]),
-                _ => (&[1, 2, 4, 8, 16][..], &[0, 4, 8, 16][..]),
+            let values: &[u32] = match engine {
+                "hybrid" => &[0],
+                _ => &[0, 4, 8, 16],
             };
-            for &key in keys {
+            for &bits in inputs.bits {
                 places.extend(values.iter().map(|&value| Place {
                     engine: engine.to_owned(),
                     row: row.to_owned(),
-                    of: For { key, value },
+                    of: For {
+                        key: bits / 8,
+                        value,
+                    },
                 }));
             }
         }
