@@ -41,7 +41,7 @@ pub enum Step {
         /// The record to write.
         record: PathBuf,
     },
-    /// Writes the best figures of a record into the table.
+    /// Writes the best figures of a record into the table; the row then names it.
     Apply {
         /// A record in results/, which the row will name.
         record: PathBuf,
@@ -387,13 +387,10 @@ fn apply(record: &Path) -> Result<()> {
             one.variant, one.mean, one.worst
         );
     }
-    let Some(best) = choice::best(&measured) else {
-        println!("{present} stays");
-        return Ok(());
-    };
-    let (_, figures) = Place::of_variant(&best.variant)
+    let best = choice::best(&measured).map_or(present.as_str(), |best| &best.variant);
+    let (_, figures) = Place::of_variant(best)
         .filter(|(of, figures)| *of == place && figures.len() == row.figures.len())
-        .with_context(|| format!("{} is of another row", best.variant))?;
+        .with_context(|| format!("{best} is of another row"))?;
     let source = file.strip_prefix(root()).ok().and_then(Path::to_str);
     let source = source.filter(|source| source.starts_with("results/"));
     let source = source.context("a row names its record, which lies in results/")?;
@@ -402,6 +399,9 @@ fn apply(record: &Path) -> Result<()> {
         &table,
         table::rewritten(&text, &row, &figures, Some(source))?,
     )?;
+    if figures == row.figures {
+        println!("{present} stays, and names this record");
+    }
     for ((name, old), new) in row.names.iter().zip(&row.figures).zip(&figures) {
         if old != new {
             println!("{} {name}: {old} → {new}", place.name());

@@ -51,7 +51,7 @@ struct LocalRow {
 };
 
 constexpr LocalRow CELL_ROWS[] = {
-    {4, 128, 38, 4480, 11, 7},
+    {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
     {8, 256, 18, 4480, 11, 4},
     {16, 256, 18, 4480, 11, 2},
 };
