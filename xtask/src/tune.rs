@@ -30,7 +30,7 @@ pub enum Step {
     Build {
         #[command(flatten)]
         trial: Trial,
-        /// Where they go, which is emptied; below the target folder unless given.
+        /// A new folder for them; one below the target folder unless given.
         #[arg(long)]
         folder: Option<PathBuf>,
     },
@@ -229,12 +229,21 @@ impl Trial {
         let (text, row) = place.find()?;
         let compiler = Compiler::need(true)?;
         let folder = match folder {
-            Some(folder) => root().join(folder),
-            None => target_dir()?.join("tune").join(place.name()),
+            Some(folder) => {
+                let folder = root().join(folder);
+                ensure!(
+                    !folder.exists(),
+                    "{} exists; name another",
+                    folder.display()
+                );
+                folder
+            }
+            None => {
+                let folder = target_dir()?.join("tune").join(place.name());
+                let _ = fs::remove_dir_all(&folder);
+                folder
+            }
         };
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
         let sources = folder.join("sources");
         let mut made = Vec::new();
         let mut variants = Vec::new();
