@@ -27,7 +27,7 @@ struct PartitionRow {
 // Large inputs, with digits of 8 bits at most.
 constexpr PartitionRow WIDE_ROWS[] = {
     {4, 1024, 36, 1, 8, 5},
-    {8, 1024, 19, 1, 8, 4},
+    {8, 1024, 19, 1, 8, 4},  // results/2026-11-22-h200-tune-hybrid-wide-64.json
     {16, 768, 11, 1, 8, 4},
 };
 
@@ -52,7 +52,7 @@ struct LocalRow {
 
 constexpr LocalRow CELL_ROWS[] = {
     {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
-    {8, 256, 18, 4480, 11, 4},
+    {8, 256, 18, 4480, 11, 4},  // results/2026-11-22-h200-tune-hybrid-cell-64.json
     {16, 256, 18, 4480, 11, 2},
 };
 
