@@ -441,36 +441,38 @@ mod tests {
     /// Every row of the tables.
     fn places() -> Vec<Place> {
         let mut places = Vec::new();
-        for inputs in INPUTS {
-            let (engine, row) = inputs.row.split_once('/').unwrap();
-            let values: &[u32] = match engine {
-                "hybrid" => &[0],
-                _ => &[0, 4, 8, 16],
-            };
-            for &bits in inputs.bits {
-                places.extend(values.iter().map(|&value| Place {
-                    engine: engine.to_owned(),
-                    row: row.to_owned(),
-                    of: For {
-                        key: bits / 8,
-                        value,
-                    },
-                }));
-            }
+        for engine in ["hybrid", "onesweep"] {
+            let file = kernels::kernels().join(engine).join("tuning.cuh");
+            let rows = table::rows(&fs::read_to_string(file).unwrap()).unwrap();
+            places.extend(rows.into_iter().map(|(row, of)| Place {
+                engine: engine.to_owned(),
+                row,
+                of,
+            }));
         }
         places
     }
 
     #[test]
-    fn every_row_can_be_rewritten() {
+    fn every_row_has_its_inputs_and_can_be_rewritten() {
         for place in places() {
+            let name = place.name();
+            let trial = Trial {
+                row: format!("{}/{}", place.engine, place.row),
+                bits: 8 * place.of.key,
+                value: place.of.value,
+                vary: Vec::new(),
+                sizes: None,
+                distributions: None,
+            };
+            assert!(trial.script(&[]).is_ok(), "{name} has no inputs");
             let (text, row) = place.find().unwrap();
             let figures: Vec<u32> = row.figures.iter().map(|figure| figure + 1).collect();
             let other = table::rewritten(&text, &row, &figures, None).unwrap();
             let differ = text.lines().zip(other.lines()).filter(|(a, b)| a != b);
-            assert_eq!(differ.count(), 1, "{}", place.name());
+            assert_eq!(differ.count(), 1, "{name}");
             let found = table::row(&other, &place.row, place.of).unwrap();
-            assert_eq!(found.figures, figures, "{}", place.name());
+            assert_eq!(found.figures, figures, "{name}");
         }
     }
 

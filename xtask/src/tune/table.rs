@@ -33,38 +33,75 @@ pub struct Row {
 
 /// Finds a row: `cell` for that of `CELL_ROWS`.
 pub fn row(text: &str, name: &str, of: For) -> Result<Row> {
-    let array = format!(" {}_ROWS[] = {{", name.to_uppercase());
-    let lines: Vec<&str> = text.lines().collect();
-    let found = lines.iter().position(|line| line.ends_with(&array));
-    let first = found.with_context(|| format!("there is no table{array}"))?;
-    let kind = lines[first].split_whitespace().nth(1);
-    let fields = fields(text, kind.unwrap_or_default())?;
-    let before = fields.iter().take_while(|field| is_selector(field)).count();
-    for (line, text) in lines.iter().enumerate().skip(first + 1) {
-        let Some(numbers) = numbers(text)? else {
-            break;
+    let found = tables(text)?.into_iter().find(|table| table.name == name);
+    let table = found.with_context(|| format!("there is no table '{name}'"))?;
+    let row = table.rows.into_iter().find(|(known, _)| *known == of);
+    let (_, row) = row.with_context(|| format!("'{name}' has no row for {of:?}"))?;
+    Ok(row)
+}
+
+/// Every row that there is.
+pub fn rows(text: &str) -> Result<Vec<(String, For)>> {
+    let tables = tables(text)?.into_iter();
+    let rows = tables.flat_map(|table| {
+        let rows = table.rows.into_iter();
+        rows.map(move |(of, _)| (table.name.clone(), of))
+    });
+    Ok(rows.collect())
+}
+
+struct Table {
+    name: String,
+    rows: Vec<(For, Row)>,
+}
+
+fn tables(text: &str) -> Result<Vec<Table>> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((_, line)) = lines.next() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let &["constexpr", kind, array, "=", "{"] = &words[..] else {
+            continue;
         };
-        ensure!(
-            numbers.len() == fields.len(),
-            "line {}: {} fields, and not {}",
-            line + 1,
-            numbers.len(),
-            fields.len()
-        );
-        let value = |name| {
-            let at = fields.iter().position(|field| field == name);
-            at.map_or(0, |at| numbers[at])
+        let Some(name) = array.strip_suffix("_ROWS[]") else {
+            continue;
         };
-        if (value("key"), value("value")) == (of.key, of.value) {
-            return Ok(Row {
+        let fields = fields(text, kind)?;
+        let before = fields.iter().take_while(|field| is_selector(field)).count();
+        let mut rows = Vec::new();
+        for (line, text) in lines.by_ref() {
+            let Some(numbers) = numbers(text)? else {
+                break;
+            };
+            ensure!(
+                numbers.len() == fields.len(),
+                "line {}: {} fields, and not {}",
+                line + 1,
+                numbers.len(),
+                fields.len()
+            );
+            let selector = |name| {
+                let at = fields.iter().position(|field| field == name);
+                at.map_or(0, |at| numbers[at])
+            };
+            let of = For {
+                key: selector("key"),
+                value: selector("value"),
+            };
+            let row = Row {
                 names: fields[before..].to_vec(),
                 figures: numbers[before..].to_vec(),
                 line,
                 before,
-            });
+            };
+            rows.push((of, row));
         }
+        tables.push(Table {
+            name: name.to_lowercase(),
+            rows,
+        });
     }
-    anyhow::bail!("{array} has no row for {of:?}");
+    Ok(tables)
 }
 
 /// The text with other figures in a row, and where they come from.
@@ -145,6 +182,11 @@ constexpr Row NARROW_ROWS[] = {
         );
         assert_eq!(other, expected);
         assert_eq!(row(&other, "wide", of(4, 8)).unwrap().figures, [512, 9]);
+        assert_eq!(
+            rows(TEXT).unwrap(),
+            [("wide", 0), ("wide", 8), ("narrow", 0)]
+                .map(|(name, value)| (name.to_owned(), of(4, value)))
+        );
         let narrow = row(TEXT, "narrow", of(4, 0)).unwrap();
         assert_eq!(
             rewritten(TEXT, &narrow, &narrow.figures, None).unwrap(),
