@@ -44,7 +44,7 @@ const WHEELS: &[&str] = &[
 const ARCHITECTURES: &[u32] = &[75, 80, 86, 90, 100, 120];
 
 /// The one whose machine code `--check` rebuilds.
-const CHECKED: u32 = 90;
+pub const CHECKED: u32 = 90;
 
 /// What PTX is made for: the oldest architecture, so that every later one can have it.
 const PTX: u32 = 75;
@@ -120,7 +120,7 @@ pub fn step(install: bool) -> Result<Outcome> {
 }
 
 /// The compiler, in a folder of its own below the target folder.
-struct Compiler {
+pub struct Compiler {
     nvcc: PathBuf,
     nvrtc: PathBuf,
     /// Where it writes what nobody keeps.
@@ -129,7 +129,7 @@ struct Compiler {
 
 impl Compiler {
     /// Makes sure that the compiler is there; where it is missing, installs it if it may.
-    fn need(install: bool) -> Result<Self> {
+    pub fn need(install: bool) -> Result<Self> {
         if !works(program("c++").arg("--version")) {
             bail!("nvcc needs a C++ compiler, and there is no c++; install one (package g++)");
         }
@@ -387,6 +387,38 @@ fn holds(image: &[u8], single: &[u8]) -> bool {
     }
 }
 
+/// Compiles a module's image with these sources instead of the repository's, `crates/cuda/kernels` in a
+/// folder for each output, to machine code for one architecture. Says which failed, and why.
+pub fn compile(
+    compiler: &Compiler,
+    module: &str,
+    bits: u32,
+    architecture: u32,
+    made: &[(PathBuf, PathBuf)],
+) -> Result<Vec<Option<String>>> {
+    let module = MODULES.iter().find(|known| known.name == module);
+    let module = module.context("there is no such module")?;
+    let mut failures = Vec::new();
+    for some in made.chunks(COMPILERS) {
+        let mut jobs = Vec::new();
+        for (sources, output) in some {
+            let mut job = compiler.fatbin(output, module, bits, &[architecture])?;
+            job.current_dir(sources);
+            jobs.push(job);
+        }
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (jobs.iter_mut())
+                .map(|job| scope.spawn(|| run_one(job)))
+                .collect();
+            failures.extend(running.into_iter().map(|one| {
+                let ended = one.join().expect("no job panics");
+                ended.err().map(|error| format!("{error:#}"))
+            }));
+        });
+    }
+    Ok(failures)
+}
+
 /// Runs these, some at a time; the first failure ends it.
 fn run_all(jobs: Vec<Command>) -> Result<()> {
     println!("{} runs of nvcc, {COMPILERS} at a time", jobs.len());
@@ -466,7 +498,8 @@ fn folder() -> PathBuf {
     root().join("crates/cuda")
 }
 
-fn kernels() -> PathBuf {
+/// Where the sources are.
+pub fn kernels() -> PathBuf {
     folder().join("kernels")
 }
 

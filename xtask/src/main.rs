@@ -17,6 +17,7 @@ mod sanitize;
 mod tables;
 mod test;
 mod tools;
+mod tune;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -82,6 +83,12 @@ enum Chore {
     },
     /// Fills the tables of documents from the records in results/ that their opening comments name.
     Tables,
+    /// Finds the figures of a row of the kernels' tuning tables: compiles what is to be tried, has
+    /// `sweepsort bench` measure it on a GPU, and writes the best into the table.
+    Tune {
+        #[command(subcommand)]
+        step: tune::Step,
+    },
 }
 
 fn main() -> ExitCode {
@@ -97,6 +104,7 @@ fn main() -> ExitCode {
         Chore::Figures => figures::write(),
         Chore::Files { record, folder } => files::run(&record, &folder),
         Chore::Tables => tables::write(),
+        Chore::Tune { step } => tune::run(&step),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

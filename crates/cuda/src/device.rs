@@ -14,7 +14,7 @@ use cudarc::driver::{CudaContext, CudaStream, result};
 use crate::canary::Canaries;
 use crate::driver::{self, CudaVersion};
 use crate::error::{Error, Result, while_doing};
-use crate::image::{FATBIN_NEEDS, Image};
+use crate::image::{Code, FATBIN_NEEDS, Image};
 use crate::launch::Module;
 use crate::pool::Pool;
 use crate::stream::Stream;
@@ -258,6 +258,25 @@ impl Device {
         let module = Arc::new(Module::load(self, image)?);
         modules.insert(image, module.clone());
         Ok(module)
+    }
+
+    /// Plans that are made from now on have their kernels from this fatbin, and not from the image's
+    /// own; with `None` from that again. Plans made before keep theirs. So kernels are measured before
+    /// they are an image.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Safety
+    /// The fatbin is whole, and has the kernels of the image's module.
+    #[doc(hidden)]
+    pub unsafe fn replace(&self, image: Image, fatbin: Option<&'static [u8]>) -> Result<()> {
+        let load = |fatbin| Module::load_code(self, image, Code::Fatbin(fatbin));
+        let module = fatbin.map(load).transpose()?;
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.remove(&image);
+        modules.extend(module.map(|module| (image, Arc::new(module))));
+        Ok(())
     }
 
     /// Waits for all work on the device, then looks at the guards around every buffer that there

@@ -103,6 +103,13 @@ impl Image {
         Self::ALL.contains(&image).then_some(image)
     }
 
+    /// The image of this name, such as `hybrid_32`, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|image| image.to_string() == name)
+    }
+
     /// The family.
     pub fn kind(self) -> Kind {
         self.kind
@@ -203,6 +210,7 @@ mod tests {
             assert!(ptx.contains(&format!(".entry {kernel}(")), "{image}");
             bytes += fatbin.len() + compressed.len();
             assert_eq!(Image::of(image.kind(), image.key_bits()), Some(image));
+            assert_eq!(Image::named(&image.to_string()), Some(image));
         }
         assert!(bytes < 8 << 20, "{bytes} bytes");
         assert_eq!(Image::of(Kind::Classic, 16), None);

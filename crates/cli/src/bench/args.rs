@@ -72,6 +72,11 @@ pub struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub variant: Vec<String>,
 
+    /// Variants are files NAME.fatbin of this folder, kernels to sort with instead of the engine's own;
+    /// `cargo xtask tune` makes them
+    #[arg(long, value_name = "FOLDER", hide = true, requires = "variant")]
+    pub images: Option<PathBuf>,
+
     /// Where the keys lie before and after a sort: host, pinned (the host's memory, page-locked, for
     /// a GPU) or device (a GPU's memory; device time)
     #[arg(

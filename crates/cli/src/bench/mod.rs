@@ -478,7 +478,7 @@ impl Session<'_> {
                 )));
             }
             for method in self.args.methods() {
-                let ours = card.ours(&method)?;
+                let ours = card.ours(&method, self.args.images.as_deref())?;
                 if all || named(&ours.name) {
                     contenders.push(ours);
                 }

@@ -1,7 +1,9 @@
 // The tuning table of the hybrid sort: for each key width, what its kernels are shaped like.
 //
-// A row's figures were measured on an H200 (docs/algorithms/hybrid.md). Where a multiprocessor has less
-// shared memory, a row keeps its threads and loses keys until it fits; such rows are not measured.
+// A row's figures were measured on an H200 (docs/algorithms/hybrid.md, or the record in results/ that
+// the row names). `cargo xtask tune` finds and rewrites them: a row a line, its fields as in its struct.
+// Where a multiprocessor has less shared memory, a row keeps its threads and loses keys until it fits;
+// such rows are not measured.
 #pragma once
 
 #include "../limits.cuh"
@@ -16,100 +18,115 @@
 #include "together.cuh"
 #endif
 
-// Threads of a block, keys a thread, blocks a multiprocessor; bits of a digit, and of its counters' number.
+// By bytes of a key. Threads of a block, keys a thread, blocks a multiprocessor; bits of a digit, and of
+// its counters' number.
 struct PartitionRow {
-    u32 threads, items, blocks, digit_bits, copy_bits;
+    u32 key, threads, items, blocks, digit_bits, copy_bits;
 };
 
-// By bytes of a key. Large inputs, with digits of 8 bits at most; and smaller ones.
-constexpr PartitionRow wide_row(u32 key) {
-    return key == 4   ? PartitionRow{1024, 36, 1, 8, 5}
-           : key == 8 ? PartitionRow{1024, 19, 1, 8, 4}
-                      : PartitionRow{768, 11, 1, 8, 4};
-}
+// Large inputs, with digits of 8 bits at most.
+constexpr PartitionRow WIDE_ROWS[] = {
+    {4, 1024, 36, 1, 8, 5},
+    {8, 1024, 19, 1, 8, 4},  // results/2026-11-22-h200-tune-hybrid-wide-64.json
+    {16, 768, 11, 1, 8, 4},
+};
 
-constexpr PartitionRow narrow_row(u32 key) {
-    return key <= 8 ? PartitionRow{512, 9, 2, 9, 2} : PartitionRow{512, 9, 1, 9, 2};
-}
+// Smaller ones.
+constexpr PartitionRow NARROW_ROWS[] = {
+    {4, 512, 9, 2, 9, 2},
+    {8, 512, 9, 2, 9, 2},
+    {16, 512, 9, 1, 9, 2},
+};
 
 // Of refine.
-constexpr PartitionRow refine_row(u32 key) {
-    return key == 4   ? PartitionRow{512, 27, 2, 8, 3}
-           : key == 8 ? PartitionRow{512, 15, 2, 8, 3}
-                      : PartitionRow{512, 9, 1, 8, 3};
-}
+constexpr PartitionRow REFINE_ROWS[] = {
+    {4, 512, 27, 2, 8, 3},
+    {8, 512, 15, 2, 8, 3},
+    {16, 512, 9, 1, 8, 3},
+};
 
 // Threads of a block, slots that a lane orders, keys, bits of a bin, blocks a multiprocessor.
 struct LocalRow {
-    u32 threads, items, keys, bin_bits, blocks;
+    u32 key, threads, items, keys, bin_bits, blocks;
 };
 
-constexpr LocalRow cell_row(u32 key) {
-    return key == 4   ? LocalRow{128, 38, 4480, 11, 7}
-           : key == 8 ? LocalRow{256, 18, 4480, 11, 4}
-                      : LocalRow{256, 18, 4480, 11, 2};
-}
+constexpr LocalRow CELL_ROWS[] = {
+    {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
+    {8, 256, 18, 4480, 11, 4},  // results/2026-11-22-h200-tune-hybrid-cell-64.json
+    {16, 256, 18, 4480, 11, 2},
+};
 
 // Pieces that refine leaves; with less code.
-constexpr LocalRow piece_row(u32 key) {
-    return key == 4 ? LocalRow{256, 18, 4480, 11, 5} : cell_row(key);
-}
+constexpr LocalRow PIECE_ROWS[] = {
+    {4, 256, 18, 4480, 11, 5},
+    {8, 256, 18, 4480, 11, 4},
+    {16, 256, 18, 4480, 11, 2},
+};
 
-constexpr LocalRow alone_row(u32 key) {
-    return key == 4   ? LocalRow{512, 10, 4480, 11, 1}
-           : key == 8 ? LocalRow{512, 10, 4480, 11, 1}
-                      : LocalRow{512, 10, 4480, 11, 1};
-}
+constexpr LocalRow ALONE_ROWS[] = {
+    {4, 512, 10, 4480, 11, 1},
+    {8, 512, 10, 4480, 11, 1},
+    {16, 512, 10, 4480, 11, 1},
+};
 
 // Threads of a block, keys a thread; threads that sort a cell, keys that each of them has, and orders
 // at a time.
 struct TogetherRow {
-    u32 threads, items, group, group_items, lanes;
+    u32 key, threads, items, group, group_items, lanes;
 };
 
-constexpr TogetherRow together_row(u32 key) {
-    return key == 4   ? TogetherRow{1024, 16, 256, 12, 2}
-           : key == 8 ? TogetherRow{1024, 12, 256, 12, 1}
-                      : TogetherRow{1024, 6, 256, 6, 1};
+constexpr TogetherRow TOGETHER_ROWS[] = {
+    {4, 1024, 16, 256, 12, 2},
+    {8, 1024, 12, 256, 12, 1},
+    {16, 1024, 6, 256, 6, 1},
+};
+
+template <class Row, u32 ROWS>
+constexpr Row row_of(const Row (&rows)[ROWS], u32 key) {
+    u32 i = 0;
+    while (rows[i].key != key) i++;
+    return rows[i];
 }
 
 // Shared memory that each of a multiprocessor's blocks can have; the hardware keeps 1 KB of each.
 constexpr u32 room(u32 blocks) { return (SHARED_KB + 1) * 1024 / blocks - 1024; }
 
-constexpr PartitionRow fitted(PartitionRow row, u32 key) {
+constexpr PartitionRow fitted(PartitionRow row) {
     u32 digits = 1u << row.digit_bits, fixed = 4 * ((digits << row.copy_bits) + 6 * digits) + 1024;
-    while (fixed + row.threads * row.items * key / 32 * 33 > room(row.blocks)) row.items--;
+    while (fixed + row.threads * row.items * row.key / 32 * 33 > room(row.blocks)) row.items--;
     return row;
 }
 
-constexpr LocalRow fitted(LocalRow row, u32 key) {
+constexpr LocalRow fitted(LocalRow row) {
     u32 warps = row.threads / WARP;
     while (true) {
         u32 slots = row.keys + WARP * row.items;
-        u32 bins = 4u << row.bin_bits, fetched = key > 4 ? 2 * slots : 0;
-        if (slots * key + (bins > fetched ? bins : fetched) + 1024 <= room(1)) return row;
+        u32 bins = 4u << row.bin_bits, fetched = row.key > 4 ? 2 * slots : 0;
+        if (slots * row.key + (bins > fetched ? bins : fetched) + 1024 <= room(1)) return row;
         row.items -= 4;
         u32 most = warps * (WARP * row.items - 12);
         if (row.keys > most) row.keys = most;
     }
 }
 
-constexpr TogetherRow fitted(TogetherRow row, u32 key) {
+constexpr TogetherRow fitted(TogetherRow row) {
     u32 begins = 4 * 1024 + 1024, counts = 2 * 4 * 1024 + 512;
     u32 groups = row.threads / row.group, bins = row.group * 8 * 4 + 128;
-    while (begins + counts + row.threads * row.items * key > room(1)) row.items--;
-    while (begins + groups * (bins + row.group * row.group_items * key) > room(1)) row.group_items--;
+    while (begins + counts + row.threads * row.items * row.key > room(1)) row.items--;
+    while (begins + groups * (bins + row.group * row.group_items * row.key) > room(1)) row.group_items--;
     return row;
 }
 
 template <class Key>
 struct Tuning {
     static constexpr u32 KEY = sizeof(Key);
-    static constexpr PartitionRow WIDE = fitted(wide_row(KEY), KEY), NARROW = fitted(narrow_row(KEY), KEY);
-    static constexpr PartitionRow TILES = fitted(refine_row(KEY), KEY);
-    static constexpr LocalRow CELL = fitted(cell_row(KEY), KEY), PIECE = fitted(piece_row(KEY), KEY);
-    static constexpr LocalRow ALONE = fitted(alone_row(KEY), KEY);
-    static constexpr TogetherRow WHOLE = fitted(together_row(KEY), KEY);
+    static constexpr PartitionRow WIDE = fitted(row_of(WIDE_ROWS, KEY));
+    static constexpr PartitionRow NARROW = fitted(row_of(NARROW_ROWS, KEY));
+    static constexpr PartitionRow TILES = fitted(row_of(REFINE_ROWS, KEY));
+    static constexpr LocalRow CELL = fitted(row_of(CELL_ROWS, KEY));
+    static constexpr LocalRow PIECE = fitted(row_of(PIECE_ROWS, KEY));
+    static constexpr LocalRow ALONE = fitted(row_of(ALONE_ROWS, KEY));
+    static constexpr TogetherRow WHOLE = fitted(row_of(TOGETHER_ROWS, KEY));
 
     template <u32 T, u32 I, u32 B, u32 D, u32 C>
     using Tiles = PartitionShape<Key, T, I, B, D, C>;

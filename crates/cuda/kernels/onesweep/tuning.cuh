@@ -1,10 +1,11 @@
 // The tuning table: for each width of keys and values a wide tile for large inputs, a narrow one for
 // middle sizes, where more blocks matter more than long runs, and what one block sorts alone.
 //
-// A row's figures were measured on an H200 (docs/algorithms/onesweep.md): the best of those tried that
-// lie in an odd number of keys for each digit value, threads * items / 256. Then the places of evenly
-// spread digits, such as those of 0, 1, 2, ..., lie in different banks; with 8192 keys a tile such
-// pairs were sorted at half the speed.
+// A row's figures were measured on an H200 (docs/algorithms/onesweep.md, or the record in results/ that
+// the row names): the best of those tried that lie in an odd number of keys for each digit value,
+// threads * items / 256. Then the places of evenly spread digits, such as those of 0, 1, 2, ..., lie in
+// different banks; with 8192 keys a tile such pairs were sorted at half the speed. `cargo xtask tune`
+// finds and rewrites them: a row a line, its fields as in its struct.
 //
 // Tiles are bounded by shared memory: at most 227 KB a multiprocessor on Hopper and the large
 // Blackwells, 163 on A100, 99 on the other Amperes, Ada and the small Blackwells, 64 on Turing. Those
@@ -16,31 +17,87 @@
 #include "small.cuh"
 #include "tiny.cuh"
 
-// Threads of a block, keys a thread, blocks a multiprocessor.
+// By bytes of a key and of its value, 0 for none. Threads of a block, keys a thread, blocks a
+// multiprocessor.
 struct Row {
-    u32 threads, items, blocks;
+    u32 key, value, threads, items, blocks;
 };
 
-// By bytes of a key and of its value, 0 for none.
-constexpr Row wide_row(u32 key, u32 value) {
-    u32 bytes = key + value;
-    if (value == 0)
-        return key == 1    ? Row{384, 41, 3}
-               : key == 2  ? Row{384, 41, 2}
-               : key == 4  ? Row{384, 33, 2}
-               : key == 8  ? Row{384, 22, 2}
-                           : Row{256, 19, 2};
-    return bytes <= 8    ? Row{256, 33, 2}
-           : bytes <= 12 ? Row{384, 26, 1}
-           : bytes <= 16 ? Row{256, 17, 2}
-           : bytes <= 20 ? Row{256, 15, 2}
-           : bytes <= 24 ? Row{256, 11, 2}
-                         : Row{256, 7, 2};
-}
+constexpr Row WIDE_ROWS[] = {
+    {1, 0, 384, 41, 3},
+    {2, 0, 384, 41, 2},
+    {4, 0, 384, 33, 2},
+    {8, 0, 384, 22, 2},
+    {16, 0, 256, 19, 2},
+    {1, 4, 256, 33, 2},
+    {2, 4, 256, 33, 2},
+    {4, 4, 256, 33, 2},
+    {8, 4, 384, 26, 1},
+    {16, 4, 256, 15, 2},
+    {1, 8, 384, 26, 1},
+    {2, 8, 384, 26, 1},
+    {4, 8, 384, 26, 1},
+    {8, 8, 256, 17, 2},
+    {16, 8, 256, 11, 2},
+    {1, 16, 256, 15, 2},
+    {2, 16, 256, 15, 2},
+    {4, 16, 256, 15, 2},
+    {8, 16, 256, 11, 2},
+    {16, 16, 256, 7, 2},
+};
 
-constexpr Row narrow_row(u32 key, u32 value) {
-    u32 bytes = key + value;
-    return bytes <= 12 ? Row{256, 9, 4} : bytes <= 16 ? Row{256, 7, 3} : Row{256, 5, 2};
+constexpr Row NARROW_ROWS[] = {
+    {1, 0, 256, 9, 4},
+    {2, 0, 256, 9, 4},
+    {4, 0, 256, 9, 4},
+    {8, 0, 256, 9, 4},
+    {16, 0, 256, 7, 3},
+    {1, 4, 256, 9, 4},
+    {2, 4, 256, 9, 4},
+    {4, 4, 256, 9, 4},
+    {8, 4, 256, 9, 4},
+    {16, 4, 256, 5, 2},
+    {1, 8, 256, 9, 4},
+    {2, 8, 256, 9, 4},
+    {4, 8, 256, 9, 4},
+    {8, 8, 256, 7, 3},
+    {16, 8, 256, 5, 2},
+    {1, 16, 256, 5, 2},
+    {2, 16, 256, 5, 2},
+    {4, 16, 256, 5, 2},
+    {8, 16, 256, 5, 2},
+    {16, 16, 256, 5, 2},
+};
+
+// What one block sorts.
+constexpr Row ALONE_ROWS[] = {
+    {1, 0, 1024, 16, 1},
+    {2, 0, 1024, 16, 1},
+    {4, 0, 1024, 16, 1},
+    {8, 0, 1024, 8, 1},
+    {16, 0, 1024, 4, 1},
+    {1, 4, 1024, 8, 1},
+    {2, 4, 1024, 8, 1},
+    {4, 4, 1024, 8, 1},
+    {8, 4, 1024, 4, 1},
+    {16, 4, 1024, 4, 1},
+    {1, 8, 1024, 4, 1},
+    {2, 8, 1024, 4, 1},
+    {4, 8, 1024, 4, 1},
+    {8, 8, 1024, 4, 1},
+    {16, 8, 1024, 4, 1},
+    {1, 16, 1024, 4, 1},
+    {2, 16, 1024, 4, 1},
+    {4, 16, 1024, 4, 1},
+    {8, 16, 1024, 4, 1},
+    {16, 16, 1024, 4, 1},
+};
+
+template <u32 ROWS>
+constexpr Row row_of(const Row (&rows)[ROWS], u32 key, u32 value) {
+    u32 i = 0;
+    while (rows[i].key != key || rows[i].value != value) i++;
+    return rows[i];
 }
 
 // As many blocks as shared memory holds, and then as many keys: each with its value and a tag, beside
@@ -55,8 +112,8 @@ constexpr Row fitted(Row row, u32 bytes) {
 }
 
 // What one block sorts alone: beside the rows and masks of its warps.
-constexpr Row fitted_alone(u32 bytes) {
-    Row row = {SHARED_KB >= 163 ? 1024u : 512u, bytes <= 4 ? 16u : bytes <= 8 ? 8u : 4u, 1};
+constexpr Row fitted_alone(Row row, u32 bytes) {
+    if (SHARED_KB < 163) row.threads /= 2;
     u32 fixed = row.threads / WARP * RADIX * 8 + 1024, each = row.threads * bytes;
     while (fixed + row.items * each > SHARED_KB * 1024) row.items--;
     return row;
@@ -67,13 +124,13 @@ struct Tuning {
     static constexpr u32 KEY = sizeof(Key), VALUE = IS_NOTHING<Value> ? 0 : sizeof(Value);
     // Short keys alone that carry tags are as long as short pairs.
     static constexpr bool TAGGED = CHECK == Check::TAGS && VALUE == 0 && KEY <= 2;
-    static constexpr Row WIDE = fitted(TAGGED ? wide_row(KEY, 4) : wide_row(KEY, VALUE), KEY + VALUE);
-    static constexpr Row NARROW = fitted(narrow_row(KEY, VALUE), KEY + VALUE);
+    static constexpr Row WIDE = fitted(row_of(WIDE_ROWS, KEY, TAGGED ? 4 : VALUE), KEY + VALUE);
+    static constexpr Row NARROW = fitted(row_of(NARROW_ROWS, KEY, VALUE), KEY + VALUE);
     using Wide = Shape<Key, Value, WIDE.threads, WIDE.items, WIDE.blocks, CHECK>;
     // Narrow tiles are checked by tags, so that keys alone have one kernel for whole keys and ranges.
     using Narrow = Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, Check::TAGS>;
     using Disordered =
         Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, CHECK, RankDisordered>;
-    static constexpr Row ALONE = fitted_alone(KEY + VALUE);
+    static constexpr Row ALONE = fitted_alone(row_of(ALONE_ROWS, KEY, VALUE), KEY + VALUE);
     using Alone = Small<Key, Value, ALONE.threads, ALONE.items>;
 };

@@ -6,7 +6,8 @@
 //!                               ├─ CUB, Thrust (cub.rs) ─────────────────────┤     where it lies
 //!                               └─ a file ─ torch, CuPy, each in a process of its own (python.rs)
 //! ```
-//! `rounds.rs` times them, `verify.rs` checks, `link.rs` is the way between host and card.
+//! `rounds.rs` times them, `verify.rs` checks, `link.rs` is the way between host and card, `tuned.rs`
+//! has ours sort with other kernels than the engine's.
 //! Contenders take turns as on the host. The copy that a sort in place destroys is made before the
 //! clock starts.
 
@@ -15,11 +16,13 @@ mod link;
 mod planned;
 mod python;
 mod rounds;
+mod tuned;
 mod verify;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -172,14 +175,14 @@ impl Card {
         }
     }
 
-    /// Ours for a method.
+    /// Ours for a method, whose variant is a file of `images` if that is given.
     ///
     /// # Errors
     /// What the engine does not take.
-    pub fn ours(&self, method: &Method) -> Result<Contender> {
+    pub fn ours(&self, method: &Method, images: Option<&Path>) -> Result<Contender> {
         let name = method.algorithm.as_deref().unwrap_or("auto");
         let sort = match planned::ALGORITHMS.contains(&name) {
-            true => Sort::Planned(Box::new(Planned::of(name, method)?)),
+            true => Sort::Planned(Box::new(Planned::of(name, method, images)?)),
             false => self.classic(name, method)?,
         };
         let ours = Ours {

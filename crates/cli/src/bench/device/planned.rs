@@ -1,11 +1,14 @@
 //! Ours through a plan, as a user of the device API has it: plan and workspace are made before the
 //! clock starts, and the sort is enqueued between its two events.
 
+use std::path::Path;
+
 use sweepsort_cuda::cudarc::driver::CudaGraph;
 use sweepsort_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use sweepsort_cuda::{Buffer, Error, Plan, Shape, Slice, SliceMut};
 
 use super::rounds::{Bench, CardWord, Output, Timed};
+use super::tuned::Tuned;
 use super::words_of;
 use crate::bench::args::Method;
 use crate::bench::contender::Task;
@@ -36,6 +39,8 @@ const WAYS: [(&str, Way); 3] = [
 pub struct Planned {
     algorithm: String,
     way: Way,
+    /// Other kernels than the engine's own.
+    tuned: Option<Tuned>,
     /// For one input.
     ready: Option<Ready>,
 }
@@ -72,17 +77,26 @@ macro_rules! with_value {
 pub(super) use with_value;
 
 impl Planned {
-    /// What a method asks for, of one of the [`ALGORITHMS`].
+    /// What a method asks for, of one of the [`ALGORITHMS`]. Its variant is a way, or a file of `images`
+    /// if that is given.
     ///
     /// # Errors
     /// A variant that there is not, or what the classics alone leave open.
-    pub fn of(algorithm: &str, method: &Method) -> Result<Self> {
+    pub fn of(algorithm: &str, method: &Method, images: Option<&Path>) -> Result<Self> {
         if method.radix_bits.is_some() || method.block.is_some() {
             return Err(Failure::input(format!(
                 "{algorithm} leaves no choice of digit or block; name a classic by --algorithm"
             )));
         }
         let name = method.variant.as_deref().unwrap_or(WAYS[0].0);
+        if let Some(folder) = images {
+            return Ok(Planned {
+                algorithm: algorithm.to_owned(),
+                way: Way::To,
+                tuned: Some(Tuned::read(folder, name)?),
+                ready: None,
+            });
+        }
         let way = WAYS.iter().find(|(known, _)| *known == name);
         let (_, way) = way.ok_or_else(|| {
             let known = WAYS.map(|(known, _)| known).join(", ");
@@ -93,6 +107,7 @@ impl Planned {
         Ok(Planned {
             algorithm: algorithm.to_owned(),
             way: *way,
+            tuned: None,
             ready: None,
         })
     }
@@ -129,7 +144,12 @@ impl<W: CardWord> Bench<'_, W> {
             Task::Pairs => Shape::pairs(n, W::WIDTH, self.value_bytes),
             Task::Argsort => Shape::argsort(n, W::WIDTH, self.value_bytes),
         };
-        let plan = Plan::new(&self.card.device, &shape, &self.spec(&planned.algorithm))?;
+        let device = &self.card.device;
+        let plan = || Plan::new(device, &shape, &self.spec(&planned.algorithm));
+        let plan = match &planned.tuned {
+            Some(tuned) => tuned.kernels_for(device, plan)?,
+            None => plan()?,
+        };
         let workspace = stream.alloc(plan.workspace_bytes())?;
         let mut ready = Ready {
             plan,
@@ -296,7 +316,8 @@ mod tests {
             (Some("one-stream"), None, Err("in-place, graph")),
             (None, Some(64), Err("--algorithm")),
         ] {
-            let made = Planned::of("auto", &method(variant, block)).map(|planned| planned.way);
+            let made =
+                Planned::of("auto", &method(variant, block), None).map(|planned| planned.way);
             match (&made, expected) {
                 (Ok(way), Ok(expected)) => assert_eq!(*way, expected, "{variant:?}"),
                 (Err(failure), Err(part)) => {
