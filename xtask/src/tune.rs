@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! build     the row, with every combination of the figures to try, in a copy of the sources
-//!                                        → FOLDER/IMAGE.ROW.FIGURES.fatbin, FOLDER/measure.sh
+//!                                        → FOLDER/IMAGE.ROW.FIGURES.cubin, FOLDER/measure.sh
 //! measure   `sweepsort bench`, with each of these in turns    → RECORD.json
 //! apply     the best of the record (choice.rs)                → the row in the table, which names it
 //! ```
@@ -99,6 +99,7 @@ const INPUTS: &[Inputs] = &[
     inputs("hybrid/narrow", &[32], "2.2e6", "uniform,normal,sorted"),
     inputs("hybrid/narrow", &[64, 128], "2e6", "uniform,normal,sorted"),
     inputs("hybrid/cell", WIDER, "2^24,2^27", "uniform,normal,sorted"),
+    inputs("hybrid/values", WIDER, "2^24,2^27", "uniform,normal,sorted"),
     inputs("hybrid/refine", WIDER, "2^24,2^27", "zipf,and3,and5"),
     inputs("hybrid/piece", WIDER, "2^24,2^27", "zipf,and3,and5"),
     inputs(
@@ -114,7 +115,7 @@ const INPUTS: &[Inputs] = &[
         "uniform,sorted,zipf",
     ),
     inputs("onesweep/wide", ALL, "2^24,2^27", "uniform,sorted,zipf"),
-    inputs("onesweep/narrow", ALL, "2^15,1e5", "uniform,sorted,zipf"),
+    inputs("onesweep/together", ALL, "2^13,1e5", "uniform,sorted,zipf"),
     inputs(
         "onesweep/alone",
         ALL,
@@ -253,7 +254,7 @@ impl Trial {
             copy(&kernels::kernels(), &kernels)?;
             let text = table::rewritten(&text, &row, &figures, None)?;
             fs::write(kernels.join(place.table()), text)?;
-            made.push((kernels, folder.join(format!("{variant}.fatbin"))));
+            made.push((kernels, folder.join(format!("{variant}.cubin"))));
             variants.push(variant);
         }
         println!("{} variants of {}", variants.len(), place.name());

@@ -20,6 +20,10 @@ struct Codec {
 
     __device__ Key encode(Key word) const {
         if (ties) word = canonical(word);
+        return encode_canonical(word);
+    }
+
+    __device__ Key encode_canonical(Key word) const {
         return Key((word ^ (spread_top(word) & float_mask) ^ exclusive) - rotate);
     }
 

@@ -3,7 +3,7 @@
 //! | algorithm | what it sorts |
 //! |---|---|
 //! | `onesweep` | everything |
-//! | `hybrid` | whole keys of 32, 64 or 128 bits alone |
+//! | `hybrid` | whole keys of 32, 64 or 128 bits, alone, with values, or for an index |
 //! | `count` | whole keys of 8 or 16 bits alone |
 //!
 //! Whole: all bits decide, so that keys which tie are equal, and which of them comes first makes no
@@ -11,7 +11,7 @@
 
 use sweepsort_core::{Shape, Spec};
 
-use crate::hybrid::MOST_KEYS;
+use crate::hybrid::{LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
 
 /// One of the engine's own sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,12 @@ impl Algorithm {
     /// Why the one that is asked for does not take it.
     pub fn of(shape: &Shape, spec: &Spec) -> Result<Algorithm, Refusal> {
         let bits = shape.width.bits();
-        let whole_alone = shape.payload_bytes == 0 && spec.bits == (0..bits) && !spec.codec.ties;
-        let count = whole_alone && bits <= 16;
-        let hybrid = whole_alone && bits > 16;
+        let (whole, alone) = (spec.bits == (0..bits), shape.payload_bytes == 0);
+        // Of keys that tie, though they differ, an index is sorted, which they follow.
+        let equal_ties = alone && !spec.codec.ties;
+        let count = whole && equal_ties && bits <= 16;
+        let hybrid = whole && bits > 16;
+        let keys = if equal_ties { 0..=MOST_KEYS } else { LEAST_RECORDS..=MOST_RECORDS };
         let refused = |what: String, instead: &str| {
             Err(Refusal {
                 what,
@@ -67,15 +70,15 @@ impl Algorithm {
         };
         match &*spec.algorithm {
             "auto" if count => Ok(Algorithm::Count),
-            "auto" if hybrid && shape.keys <= MOST_KEYS => Ok(Algorithm::Hybrid),
+            "auto" if hybrid && keys.contains(&shape.keys) => Ok(Algorithm::Hybrid),
             "auto" | "onesweep" => Ok(Algorithm::Onesweep),
-            "hybrid" if hybrid && shape.keys <= MOST_KEYS => Ok(Algorithm::Hybrid),
+            "hybrid" if hybrid && shape.keys <= *keys.end() => Ok(Algorithm::Hybrid),
             "hybrid" if hybrid => refused(
                 format!("a hybrid sort of {} keys", shape.keys),
-                &format!("up to {} of them, or onesweep", MOST_KEYS),
+                &format!("up to {} of them, or onesweep", keys.end()),
             ),
             "hybrid" => refused(
-                "a hybrid sort of anything but whole keys of 32, 64 or 128 bits alone".into(),
+                "a hybrid sort of anything but whole keys of 32, 64 or 128 bits".into(),
                 "onesweep",
             ),
             "count" if count => Ok(Algorithm::Count),
@@ -118,10 +121,6 @@ mod tests {
                 assert_eq!(of(keys, "auto"), Ok(own));
                 assert_eq!(of(keys, own.name()), Ok(own));
                 assert_eq!(of(keys, "onesweep"), Ok(Algorithm::Onesweep));
-                for other in [Shape::pairs(n, width, 4), Shape::argsort(n, width, 4)] {
-                    assert_eq!(of(other, "auto"), Ok(Algorithm::Onesweep));
-                    assert!(of(other, "hybrid").is_err() && of(other, "count").is_err());
-                }
             }
         }
         let many = |width| of(Shape::keys(MOST_KEYS + 1, width), "auto");
@@ -130,7 +129,30 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_equal_keys_apart_is_for_onesweep() {
+    fn many_records_are_moved_to_their_cells() {
+        let sizes = [1, LEAST_RECORDS - 1, LEAST_RECORDS, MOST_RECORDS, MOST_RECORDS + 1];
+        for (n, width) in sizes.iter().flat_map(|&n| Width::ALL.map(|width| (n, width))) {
+            let wide = width.bits() > 16;
+            let own = match wide && (LEAST_RECORDS..=MOST_RECORDS).contains(&n) {
+                true => Algorithm::Hybrid,
+                false => Algorithm::Onesweep,
+            };
+            for records in [
+                Shape::pairs(n, width, 4),
+                Shape::pairs(n, width, 12),
+                Shape::argsort(n, width, 8),
+            ] {
+                assert_eq!(of(records, "auto"), Ok(own), "{records:?}");
+                assert_eq!(of(records, "onesweep"), Ok(Algorithm::Onesweep));
+                assert!(of(records, "count").is_err());
+                let forced = of(records, "hybrid");
+                assert_eq!(forced.is_ok(), wide && n <= MOST_RECORDS, "{records:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_tells_equal_keys_apart_is_not_for_partitions() {
         let shape = Shape::keys(1 << 20, Width::W32);
         let mut range = Spec::natural::<u32>();
         range.bits = 0..31;

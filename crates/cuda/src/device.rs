@@ -14,7 +14,7 @@ use cudarc::driver::{CudaContext, CudaStream, result};
 use crate::canary::Canaries;
 use crate::driver::{self, CudaVersion};
 use crate::error::{Error, Result, while_doing};
-use crate::image::{Code, FATBIN_NEEDS, Image};
+use crate::image::{self, Image};
 use crate::launch::Module;
 use crate::pool::Pool;
 use crate::stream::Stream;
@@ -92,13 +92,8 @@ impl Facts {
     /// the oldest architecture, and has no such instruction; what a driver makes of it must not start
     /// early.
     pub(crate) fn kernels_wait(&self) -> bool {
-        self.runs_machine_code() && self.capability.0 >= 9
-    }
-
-    /// Whether the fatbins have machine code for it, which later devices of its generation run, too.
-    pub(crate) fn runs_machine_code(&self) -> bool {
-        let generation = matches!(self.capability, (7, 5) | (8 | 9 | 10 | 12, _));
-        self.cuda >= FATBIN_NEEDS && generation
+        let architecture = image::architecture(self.capability, self.cuda);
+        architecture.is_some_and(|architecture| architecture >= 90)
     }
 }
 
@@ -260,7 +255,7 @@ impl Device {
         Ok(module)
     }
 
-    /// Plans that are made from now on have their kernels from this fatbin, and not from the image's
+    /// Plans that are made from now on have their kernels from this machine code, and not from the image's
     /// own; with `None` from that again. Plans made before keep theirs. So kernels are measured before
     /// they are an image.
     ///
@@ -268,11 +263,15 @@ impl Device {
     /// [`Error::Driver`].
     ///
     /// # Safety
-    /// The fatbin is whole, and has the kernels of the image's module.
+    /// The machine code is whole, for this device, and has the kernels of the image's module.
     #[doc(hidden)]
-    pub unsafe fn replace(&self, image: Image, fatbin: Option<&'static [u8]>) -> Result<()> {
-        let load = |fatbin| Module::load_code(self, image, Code::Fatbin(fatbin));
-        let module = fatbin.map(load).transpose()?;
+    pub unsafe fn replace(&self, image: Image, code: Option<&[u8]>) -> Result<()> {
+        let load = |code| {
+            let code = bytemuck::pod_collect_to_vec(code);
+            // SAFETY: the caller's promise.
+            unsafe { Module::load_decompressed(self, image, &code) }
+        };
+        let module = code.map(load).transpose()?;
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.remove(&image);
         modules.extend(module.map(|module| (image, Arc::new(module))));

@@ -1,9 +1,9 @@
-//! The compiled kernels, embedded.
+//! The compiled kernels, embedded, each compressed by xz.
 //!
-//! For each family of kernels and each key width there are two: a fatbin with machine code for every
-//! architecture since Turing, made by toolkit 13 and therefore only for drivers that serve CUDA 13;
-//! and PTX for older drivers and for architectures to come, whose drivers compile it when they first
-//! load it. `cargo xtask kernels` makes them.
+//! For each family of kernels and each key width there is machine code for several architectures
+//! since Turing, made by toolkit 13 and therefore only for drivers that serve CUDA 13; and PTX for
+//! older drivers and for architectures to come, whose drivers compile it when they first load it.
+//! `cargo xtask kernels` makes them.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -13,19 +13,8 @@ use lzma_rust2::XzReader;
 use crate::device::Facts;
 use crate::driver::CudaVersion;
 
-/// The version of CUDA whose drivers load the fatbins.
-pub(crate) const FATBIN_NEEDS: CudaVersion = CudaVersion(13000);
-
-/// Bytes that begin at a multiple of 16, as the driver may read them in words.
-#[repr(C, align(16))]
-struct Aligned<Bytes: ?Sized>(Bytes);
-
-macro_rules! embedded {
-    ($name:expr) => {{
-        static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!("../images/", $name)));
-        &IMAGE.0
-    }};
-}
+/// The version of CUDA whose drivers load the machine code.
+const MACHINE_CODE_NEEDS: CudaVersion = CudaVersion(13000);
 
 /// A family of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,15 +41,29 @@ pub struct Image {
     key_bits: u32,
 }
 
-/// An image's two forms: a fatbin, and PTX compressed by xz.
+/// What is embedded of an image.
 struct Forms {
-    fatbin: &'static [u8],
+    /// In the order of [`ARCHITECTURES`].
+    machine: [&'static [u8]; ARCHITECTURES.len()],
     ptx: &'static [u8],
 }
 
-/// Every image, from the names of their files.
+macro_rules! embedded {
+    ($($part:expr),*) => { include_bytes!(concat!("../images/", $($part),*)) };
+}
+
+macro_rules! machine {
+    ([$($architecture:literal),*] $name:literal $bits:literal) => {
+        [$(embedded!("sm_", $architecture, "/", $name, "_", $bits, ".cubin.xz")),*]
+    };
+}
+
+/// Every architecture and every image, from the names of their files.
 macro_rules! images {
-    ($($Kind:ident $name:literal $bits:literal,)*) => {
+    ($architectures:tt $($Kind:ident $name:literal $bits:literal,)*) => {
+        /// What there is machine code for, from the oldest on: 86 for compute capability 8.6.
+        const ARCHITECTURES: [u32; $architectures.len()] = $architectures;
+
         impl Image {
             /// Every image that there is.
             pub const ALL: [Image; [$($bits),*].len()] =
@@ -69,12 +72,13 @@ macro_rules! images {
 
         /// Their forms, in the same order.
         static FORMS: [Forms; Image::ALL.len()] = [$(Forms {
-            fatbin: embedded!(concat!($name, "_", $bits, ".fatbin")),
-            ptx: embedded!(concat!($name, "_", $bits, ".ptx.xz")),
+            machine: machine!($architectures $name $bits),
+            ptx: embedded!("compute_75/", $name, "_", $bits, ".ptx.xz"),
         }),*];
     };
 }
 images! {
+    [75, 80, 86, 90, 100, 120]
     Classic "classic" 32,
     Classic "classic" 64,
     Check "check" 8,
@@ -122,14 +126,16 @@ impl Image {
 
     /// What is to be loaded on a device.
     pub(crate) fn for_device(self, facts: &Facts) -> Code {
-        match facts.runs_machine_code() {
-            true => self.fatbin(),
-            false => self.ptx(),
+        match architecture(facts.capability, facts.cuda) {
+            Some(architecture) => self.machine(architecture),
+            None => self.ptx(),
         }
     }
 
-    pub(crate) fn fatbin(self) -> Code {
-        Code::Fatbin(self.forms().fatbin)
+    /// Machine code for one of the architectures.
+    pub(crate) fn machine(self, architecture: u32) -> Code {
+        let at = ARCHITECTURES.iter().position(|&one| one == architecture);
+        Code::Machine(self.forms().machine[at.unwrap_or_default()])
     }
 
     pub(crate) fn ptx(self) -> Code {
@@ -143,20 +149,33 @@ impl Image {
     }
 }
 
-/// What a driver loads.
+/// The architecture whose machine code a device runs, if its driver loads machine code: that of its
+/// generation that is the latest of those not later than the device.
+pub(crate) fn architecture((major, minor): (u32, u32), cuda: CudaVersion) -> Option<u32> {
+    let runs = |architecture: &u32| architecture / 10 == major && architecture % 10 <= minor;
+    let latest = ARCHITECTURES.into_iter().rev().find(runs);
+    latest.filter(|_| cuda >= MACHINE_CODE_NEEDS)
+}
+
+/// What a driver loads, compressed by xz.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Code {
-    /// Machine code for many architectures.
-    Fatbin(&'static [u8]),
-    /// What the driver compiles, compressed by xz.
+    /// Machine code for one architecture.
+    Machine(&'static [u8]),
+    /// What the driver compiles.
     Ptx(&'static [u8]),
 }
 
-/// The text of compressed PTX.
-pub(crate) fn ptx_text(compressed: &[u8]) -> io::Result<String> {
-    let mut text = String::new();
-    XzReader::new(compressed, false).read_to_string(&mut text)?;
-    Ok(text)
+impl Code {
+    /// As the driver reads it: from a multiple of 16 bytes on, and with a zero at its end, where PTX
+    /// has to have one.
+    pub(crate) fn decompressed(self) -> io::Result<Vec<u128>> {
+        let (Code::Machine(compressed) | Code::Ptx(compressed)) = self;
+        let mut bytes = Vec::new();
+        XzReader::new(compressed, false).read_to_end(&mut bytes)?;
+        bytes.push(0);
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
 }
 
 impl fmt::Display for Image {
@@ -175,6 +194,7 @@ impl fmt::Display for Image {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::Path;
 
     use super::*;
@@ -182,23 +202,22 @@ mod tests {
 
     const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-    fn fatbin(image: Image) -> &'static [u8] {
-        image.forms().fatbin
-    }
-
-    fn ptx(image: Image) -> &'static [u8] {
-        image.forms().ptx
+    /// Every file of `images/` but the manifest, by its name, and what is embedded of it.
+    fn files() -> BTreeMap<String, &'static [u8]> {
+        let mut files = BTreeMap::new();
+        for image in Image::ALL {
+            let Forms { machine, ptx } = image.forms();
+            for (architecture, code) in ARCHITECTURES.into_iter().zip(machine) {
+                files.insert(format!("sm_{architecture}/{image}.cubin.xz"), *code);
+            }
+            files.insert(format!("compute_75/{image}.ptx.xz"), *ptx);
+        }
+        files
     }
 
     #[test]
-    fn every_driver_has_its_images_and_together_they_are_small() {
-        let mut bytes = 0;
+    fn every_device_has_its_images_and_together_they_are_small() {
         for image in Image::ALL {
-            let (fatbin, compressed) = (fatbin(image), ptx(image));
-            let ptx = ptx_text(compressed).unwrap();
-            assert!(fatbin.starts_with(&[0x50, 0xED, 0x55, 0xBA]), "{image}");
-            assert_eq!(fatbin.as_ptr() as usize % 16, 0, "{image}");
-            assert!(ptx.contains(".version 8.0\n.target sm_75\n"), "{image}");
             let kernel = match image.kind() {
                 Kind::Classic => "encode",
                 Kind::Check => "check_disorder",
@@ -207,13 +226,54 @@ mod tests {
                 Kind::Hybrid => "probe",
                 Kind::Count => "tally",
             };
-            assert!(ptx.contains(&format!(".entry {kernel}(")), "{image}");
-            bytes += fatbin.len() + compressed.len();
+            for architecture in ARCHITECTURES {
+                let code = image.machine(architecture).decompressed().unwrap();
+                let code: &[u8] = bytemuck::cast_slice(&code);
+                // An ELF file of 64 bits for machine 190, CUDA; its flags name the architecture.
+                let name = format!("sm_{architecture}, {image}");
+                assert!(code.starts_with(b"\x7fELF\x02"), "{name}");
+                assert_eq!(code[18..20], [190, 0], "{name}");
+                assert_eq!(u32::from(code[49]), architecture, "{name}");
+                let entry = format!("\0.text.{kernel}\0");
+                assert!(contains(code, &entry), "{name}");
+            }
+            let ptx = image.ptx().decompressed().unwrap();
+            let ptx: &[u8] = bytemuck::cast_slice(&ptx);
+            assert_eq!(ptx.last(), Some(&0), "{image}");
+            assert!(contains(ptx, ".version 8.0\n.target sm_75\n"), "{image}");
+            assert!(contains(ptx, &format!(".entry {kernel}(")), "{image}");
             assert_eq!(Image::of(image.kind(), image.key_bits()), Some(image));
             assert_eq!(Image::named(&image.to_string()), Some(image));
         }
-        assert!(bytes < 8 << 20, "{bytes} bytes");
         assert_eq!(Image::of(Kind::Classic, 16), None);
+        let bytes: usize = files().values().map(|code| code.len()).sum();
+        assert!(bytes < 8 << 20, "{bytes} bytes");
+    }
+
+    fn contains(code: &[u8], text: &str) -> bool {
+        code.windows(text.len()).any(|here| here == text.as_bytes())
+    }
+
+    #[test]
+    fn a_device_gets_machine_code_of_its_generation_or_ptx() {
+        for (capability, code) in [
+            ((7, 0), None),
+            ((7, 5), Some(75)),
+            ((8, 0), Some(80)),
+            ((8, 6), Some(86)),
+            ((8, 9), Some(86)),
+            ((9, 0), Some(90)),
+            ((10, 0), Some(100)),
+            ((10, 3), Some(100)),
+            ((11, 0), None),
+            ((12, 0), Some(120)),
+            ((12, 1), Some(120)),
+            ((13, 0), None),
+        ] {
+            let runs = |cuda| architecture(capability, CudaVersion(cuda));
+            assert_eq!(runs(13000), code, "{capability:?}");
+            assert_eq!(runs(12090), None, "{capability:?}");
+        }
     }
 
     #[test]
@@ -227,13 +287,12 @@ mod tests {
             "the kernels have changed; run `cargo xtask kernels`"
         );
         let images = manifest["images"].as_object().unwrap();
-        assert_eq!(images.len(), 2 * Image::ALL.len());
-        for image in Image::ALL {
-            for (kind, bytes) in [("fatbin", fatbin(image)), ("ptx.xz", ptx(image))] {
-                let entry = &images[&format!("{image}.{kind}")];
-                assert_eq!(entry["bytes"], bytes.len(), "{image}");
-                assert_eq!(entry["sha256"], hash::bytes_hash(bytes), "{image}");
-            }
+        let files = files();
+        assert_eq!(images.len(), files.len());
+        for (name, bytes) in files {
+            let entry = &images[&name];
+            assert_eq!(entry["bytes"], bytes.len(), "{name}");
+            assert_eq!(entry["sha256"], hash::bytes_hash(bytes), "{name}");
         }
     }
 

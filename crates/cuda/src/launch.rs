@@ -26,7 +26,7 @@ use cudarc::driver::{CudaContext, result};
 use crate::device::{Device, Facts};
 use crate::driver;
 use crate::error::{Error, Result, while_doing, words};
-use crate::image::{Code, Image, ptx_text};
+use crate::image::{Code, Image};
 use crate::memory::{Buffer, Pointer, Slice, SliceMut};
 use crate::stream::Stream;
 
@@ -69,23 +69,32 @@ impl Module {
 
     /// Loads this code of an image, whether it is the one that suits the driver or not.
     pub(crate) fn load_code(device: &Device, image: Image, code: Code) -> Result<Self> {
+        let start = Instant::now();
+        let code = code.decompressed().map_err(|_| Error::Driver {
+            doing: "loading kernels",
+            why: format!("the image {image} is damaged"),
+        })?;
+        // SAFETY: images are whole.
+        let module = unsafe { Self::load_decompressed(device, image, &code)? };
+        Ok(Module {
+            load_time: start.elapsed(),
+            ..module
+        })
+    }
+
+    /// Loads this instead of an image's own code.
+    ///
+    /// # Safety
+    /// It is machine code or PTX, whole, the latter with a zero behind it.
+    pub(crate) unsafe fn load_decompressed(
+        device: &Device,
+        image: Image,
+        code: &[u128],
+    ) -> Result<Self> {
         device.bind()?;
         let start = Instant::now();
-        let module = match code {
-            // SAFETY: the driver finds the length in the fatbin.
-            Code::Fatbin(bytes) => unsafe { result::module::load_data(bytes.as_ptr().cast()) },
-            Code::Ptx(compressed) => {
-                let text = ptx_text(compressed)
-                    .ok()
-                    .and_then(|text| CString::new(text).ok());
-                let text = text.ok_or_else(|| Error::Driver {
-                    doing: "loading kernels",
-                    why: format!("the image {image} is damaged"),
-                })?;
-                // SAFETY: the text ends with a zero.
-                unsafe { result::module::load_data(text.as_ptr().cast()) }
-            }
-        };
+        // SAFETY: the driver finds the length in the machine code, and a zero behind PTX.
+        let module = unsafe { result::module::load_data(code.as_ptr().cast()) };
         let module = module.map_err(while_doing("loading kernels"))?;
         Ok(Module {
             image,
@@ -105,7 +114,8 @@ impl Module {
         self.image
     }
 
-    /// How long the driver took to load it. It may load a kernel's code at its first launch only.
+    /// How long it took to decompress and load it. The driver may load a kernel's code at its first
+    /// launch only.
     pub fn load_time(&self) -> Duration {
         self.load_time
     }
@@ -473,7 +483,7 @@ impl Grid {
 }
 
 /// How large an argument can be, in bytes: a sort's whole task, with the codec of 128-bit keys.
-const ARGUMENT_BYTES: usize = 256;
+const ARGUMENT_BYTES: usize = 512;
 
 /// A kernel's argument: a number, or the address of a buffer that stays borrowed.
 #[derive(Clone, Copy, Debug)]
@@ -485,12 +495,12 @@ pub struct Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// A structure, laid out as the kernel's; up to 256 bytes. What it points to is not borrowed.
+    /// A structure, laid out as the kernel's; up to 512 bytes. What it points to is not borrowed.
     pub fn plain<T: Copy>(value: &T) -> Self {
         const {
             assert!(
                 size_of::<T>() <= ARGUMENT_BYTES,
-                "an argument of over 256 bytes"
+                "an argument of over 512 bytes"
             )
         };
         let mut bytes = [MaybeUninit::uninit(); ARGUMENT_BYTES];

@@ -27,6 +27,7 @@
 
 mod algorithm;
 mod canary;
+mod carry;
 mod check;
 pub mod classic;
 mod codec;

@@ -12,7 +12,7 @@ use sweepsort_core::Stage;
 
 use super::*;
 use crate::classic::{self, Algorithm, Observer, Options, Records, Variant};
-use crate::image::Kind;
+use crate::image::{self, Kind};
 use crate::stream::{Clock, Sides};
 
 fn open() -> Arc<Device> {
@@ -61,10 +61,12 @@ fn facts_are_those_of_a_gpu() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn fatbins_load_as_machine_code_and_ptx_loads_too() {
+fn machine_code_loads_and_ptx_does_too() {
     let device = open();
     let stream = device.stream().unwrap();
-    let capability = device.facts().capability.0 * 10 + device.facts().capability.1;
+    let facts = device.facts();
+    let capability = facts.capability.0 * 10 + facts.capability.1;
+    let architecture = image::architecture(facts.capability, facts.cuda).expect("machine code");
     for image in Image::ALL {
         // What fills an array with positions, or whatever there is.
         let (name, n) = match image.kind() {
@@ -75,11 +77,14 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
             Kind::Hybrid => ("refine", None),
             Kind::Count => ("expand", None),
         };
-        for code in [image.fatbin(), image.ptx()] {
+        for (code, version) in [
+            (image.machine(architecture), architecture),
+            (image.ptx(), capability),
+        ] {
             let module = Module::load_code(&device, image, code).unwrap();
             let kernel = module.kernel(name).unwrap();
             let kind = match code {
-                Code::Fatbin(_) => "fatbin",
+                Code::Machine(_) => "cubin",
                 Code::Ptx(_) => "ptx",
             };
             println!(
@@ -88,7 +93,7 @@ fn fatbins_load_as_machine_code_and_ptx_loads_too() {
                 kernel.binary_version(),
                 kernel
             );
-            assert_eq!(kernel.binary_version(), capability);
+            assert_eq!(kernel.binary_version(), version);
             let Some(n) = n else {
                 continue;
             };

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | whole keys alone, of 8 or 16 bits | [`Count`]: counted, and written from the counts |
 //! | whole keys alone, of 32, 64 or 128 bits | [`Hybrid`]: partitioned, then sorted in shared memory |
-//! | keys by some of their bits; keys with values of 4, 8 or 16 bytes; an index | [`Sweep`]: values travel with their keys |
+//! | keys by some of their bits; keys with values of 4, 8 or 16 bytes; an index | [`Carry`]: values travel with their keys |
 //! | keys with values of any other size, and keys that tie though they differ | an index in the workspace, which keys and values then follow |
 
 use std::ops::Range;
@@ -28,6 +28,7 @@ use sweepsort_core::{Digit, Shape, Spec, Stage};
 
 use crate::algorithm::{Algorithm, Refusal};
 use crate::args;
+use crate::carry::Carry;
 use crate::count::Count;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -35,7 +36,7 @@ use crate::hybrid::Hybrid;
 use crate::image::{Image, Kind};
 use crate::launch::{Grid, Kernel};
 use crate::memory::{ALIGNMENT, Layout, Pointer, Slice, SliceMut, Span};
-use crate::onesweep::{Payload, Places, RADIX_BITS, Sweep};
+use crate::onesweep::{Payload, Places, RADIX_BITS};
 use crate::stream::{Clock, Stream, end};
 
 /// Threads of a block that gathers, and blocks for each multiprocessor.
@@ -64,7 +65,7 @@ enum Work {
     /// Keys alone are partitioned.
     Hybrid(Hybrid),
     /// Values travel with the keys.
-    Travel(Sweep),
+    Travel(Carry),
     /// Keys and values follow an index.
     Follow(Box<Follow>),
 }
@@ -72,7 +73,7 @@ enum Work {
 /// An index that is sorted, and then followed.
 #[derive(Clone, Debug)]
 struct Follow {
-    sweep: Sweep,
+    sort: Carry,
     gather: Arc<Kernel>,
     grid: Grid,
     index: Span<u8>,
@@ -87,7 +88,8 @@ pub struct Ran {
     /// The algorithm; the device may have decided for another than the plan's.
     pub algorithm: &'static str,
     /// How many passes ordered keys, those that had nothing to do left out: of `onesweep` one for each
-    /// digit, of `hybrid` the partitions and the sort in shared memory, of `count` one.
+    /// digit, of `hybrid` the partitions and the sort in shared memory, or one where it counts few
+    /// distinct keys, of `count` one.
     pub passes: u32,
 }
 
@@ -115,8 +117,8 @@ impl Plan {
     /// Decides how tasks of this shape are sorted. Loads kernels, if that has not been done yet.
     ///
     /// [`Spec::algorithm`] is `auto`, or one to insist on: `onesweep`, which sorts everything; `hybrid`
-    /// for whole keys of 32, 64 or 128 bits alone; `count` for those of 8 or 16 bits. What is sorted
-    /// is the same.
+    /// for whole keys of 32, 64 or 128 bits; `count` for those of 8 or 16 bits alone. What is sorted is
+    /// the same.
     ///
     /// # Errors
     /// [`Error::Plan`] for what no kernel is for; [`Error::Driver`].
@@ -158,15 +160,31 @@ impl Plan {
             payload.filter(|payload| matches!(payload, Payload::Index(_)) || !spec.codec.ties);
         let work = match (algorithm, payload) {
             (Algorithm::Count, _) => Work::Count(Count::new(device, n, shape.width, spec)?),
-            (Algorithm::Hybrid, _) => Work::Hybrid(Hybrid::new(device, n, shape.width, spec)?),
-            (_, Some(payload)) => Work::Travel(Sweep::new(device, n, shape.width, payload, spec)?),
-            (_, None) => Work::Follow(Box::new(Follow::new(device, shape, spec)?)),
+            (Algorithm::Hybrid, Some(Payload::None)) => {
+                Work::Hybrid(Hybrid::new(device, n, shape.width, spec)?)
+            }
+            (_, Some(payload)) => {
+                let carry = Carry::new(device, n, shape.width, payload, spec, algorithm)?;
+                Work::Travel(carry)
+            }
+            (_, None) => Work::Follow(Box::new(Follow::new(device, shape, spec, algorithm)?)),
         };
+        let done_by = match &work {
+            Work::Travel(carry) => carry.algorithm(),
+            Work::Follow(follow) => follow.sort.algorithm(),
+            Work::Count(_) | Work::Hybrid(_) => algorithm,
+        };
+        if spec.algorithm == algorithm.name() && done_by != algorithm {
+            return refused(format!(
+                "the device's blocks have no room for the cells of {n} keys with values; ask for \
+                 onesweep"
+            ));
+        }
         Ok(Plan {
             device: device.clone(),
             shape: *shape,
             bits: spec.bits.clone(),
-            algorithm,
+            algorithm: done_by,
             work,
         })
     }
@@ -194,7 +212,7 @@ impl Plan {
         match &self.work {
             Work::Count(count) => count.workspace_bytes(),
             Work::Hybrid(hybrid) => hybrid.workspace_bytes(),
-            Work::Travel(sweep) => sweep.workspace_bytes(),
+            Work::Travel(carry) => carry.workspace_bytes(),
             Work::Follow(follow) => follow.bytes,
         }
     }
@@ -209,7 +227,8 @@ impl Plan {
         match &self.work {
             Work::Count(count) => count.digits(),
             Work::Hybrid(hybrid) => hybrid.digits(),
-            Work::Travel(_) | Work::Follow(_) => Digit::cover(self.bits.clone(), RADIX_BITS),
+            Work::Travel(carry) => carry.digits(self.bits.clone()),
+            Work::Follow(follow) => follow.sort.digits(self.bits.clone()),
         }
     }
 
@@ -350,8 +369,8 @@ impl Plan {
         match &self.work {
             Work::Count(count) => Ok(count.ran()),
             Work::Hybrid(hybrid) => hybrid.ran(stream, workspace),
-            Work::Travel(sweep) => sweep.ran(stream, workspace),
-            Work::Follow(follow) => follow.sweep.ran(stream, &follow.rest(workspace)?),
+            Work::Travel(carry) => carry.ran(stream, workspace),
+            Work::Follow(follow) => follow.sort.ran(stream, &follow.rest(workspace)?),
         }
     }
 
@@ -371,7 +390,9 @@ impl Plan {
     #[doc(hidden)]
     pub fn disordered(self) -> Result<Plan> {
         let work = match self.work {
-            Work::Travel(sweep) => Work::Travel(sweep.disordered(&self.device)?),
+            Work::Travel(Carry::Sweep(sweep)) => {
+                Work::Travel(Carry::Sweep(sweep.disordered(&self.device)?))
+            }
             other => other,
         };
         Ok(Plan { work, ..self })
@@ -404,7 +425,7 @@ impl Plan {
                 hybrid.enqueue(stream, places.keys, places.keys_to, &workspace, clock)
             },
             // SAFETY: the caller's promise.
-            Work::Travel(sweep) => unsafe { sweep.enqueue(stream, places, &workspace, clock) },
+            Work::Travel(carry) => unsafe { carry.enqueue(stream, places, &workspace, clock) },
             Work::Follow(follow) => {
                 // SAFETY: the caller's promise.
                 unsafe { follow.enqueue(stream, &self.shape, places, &workspace, clock) }
@@ -511,20 +532,21 @@ fn places(keys: u64, keys_to: u64, values: u64, values_to: u64) -> Places {
 }
 
 impl Follow {
-    fn new(device: &Device, shape: &Shape, spec: &Spec) -> Result<Follow> {
+    fn new(device: &Device, shape: &Shape, spec: &Spec, algorithm: Algorithm) -> Result<Follow> {
         let n = shape.keys;
         // Positions of so many bytes.
         let entry = if n <= 1 << 32 { 4 } else { 8 };
-        let sweep = Sweep::new(device, n, shape.width, Payload::Index(entry), spec)?;
+        let index = Payload::Index(entry);
+        let sort = Carry::new(device, n, shape.width, index, spec, algorithm)?;
         let image = Image::of(Kind::Gather, 8 * entry as u32).unwrap_or(Image::ALL[0]);
         let mut layout = Layout::new();
         let index = layout.array(n.saturating_mul(entry));
         let gathered = n.saturating_mul(shape.width.bytes().max(shape.payload_bytes));
-        let rest = layout.array(sweep.workspace_bytes().max(gathered));
+        let rest = layout.array(sort.workspace_bytes().max(gathered));
         let blocks = n.div_ceil(GATHER_THREADS as usize);
         let most = GATHER_BLOCKS * device.facts().multiprocessors;
         Ok(Follow {
-            sweep,
+            sort,
             gather: device.module(image)?.kernel("gather")?,
             grid: Grid::new(blocks.min(most as usize) as u32, GATHER_THREADS),
             index,
@@ -556,7 +578,7 @@ impl Follow {
         // SAFETY: the keys are the caller's promise; index and rest lie apart in the workspace.
         unsafe {
             let sorted = places(at.keys, 0, 0, index.address());
-            self.sweep.enqueue(stream, sorted, &rest, clock)?;
+            self.sort.enqueue(stream, sorted, &rest, clock)?;
         }
         let (keys, values) = (shape.width.bytes(), shape.payload_bytes);
         for (from, to, bytes) in [

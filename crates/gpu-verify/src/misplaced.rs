@@ -78,13 +78,20 @@ impl<'a, W: Word + Ordered> Misplaced<'a, W> {
     /// # Errors
     /// What is not as it must be, or was written beside the elements.
     pub fn all(&self) -> Result<usize> {
+        Ok(self.alone()? + self.carried()?)
+    }
+
+    /// With values, and for an index. Returns how many sorts there were.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn carried(&self) -> Result<usize> {
         let step = size_of::<W>();
-        let others = self.everywhere(|from, to| {
+        self.everywhere(|from, to| {
             let word = (from / step * 4 + 4) % LINE;
             self.pairs(from, to, word)?;
             self.argsort(from, word)
-        })?;
-        Ok(self.alone()? + others)
+        })
     }
 
     /// Keys alone, in place and from one buffer to another. Returns how many sorts there were.

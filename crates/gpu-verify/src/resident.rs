@@ -2,8 +2,9 @@
 //! to make; sorted there, and checked there.
 
 use anyhow::{Result, bail, ensure};
+use bytemuck::Pod;
 use sweepsort_core::{Shape, Word};
-use sweepsort_cuda::{Buffer, Checks, Plan};
+use sweepsort_cuda::{Buffer, Checks, CudaEngine, Plan, Slice, SliceMut};
 
 use crate::rig::{POISON, Rig, ascending};
 
@@ -70,6 +71,89 @@ impl Resident {
         let after = self.checks.fingerprint::<K>(keys)?;
         ensure!(after == before, "the source has changed");
         Ok(())
+    }
+
+    /// Sorts keys in place with values that ascend from word to word: then they are in order, the same
+    /// multiset of records, and equal keys in the order of the input. Returns what sorted them.
+    pub fn sort_pairs<K: Word, V: Pod>(
+        &self,
+        mut keys: Buffer<K>,
+        algorithm: &'static str,
+    ) -> Result<&'static str> {
+        let (stream, n) = (&self.rig.stream, keys.len());
+        let words = size_of::<V>() / 4;
+        let mut values = stream.alloc::<u32>(n * words)?;
+        self.checks.positions(&mut values)?;
+        let fingerprint = |keys: &Buffer<K>, values: &Buffer<u32>| -> Result<u64> {
+            let values = Slice::from(values).cast::<V>()?;
+            Ok(self.checks.fingerprint_pairs::<K, V>(keys, values)?)
+        };
+        let before = fingerprint(&keys, &values)?;
+        let (plan, mut workspace) =
+            self.plan::<K>(Shape::pairs(n, K::WIDTH, size_of::<V>()), algorithm)?;
+        plan.sort_pairs::<K, V>(
+            stream,
+            (&mut keys).into(),
+            SliceMut::from(&mut values).cast()?,
+            (&mut workspace).into(),
+        )?;
+        let ran = plan.ran(stream, &(&mut workspace).into())?.algorithm;
+        self.in_order(&keys)?;
+        ensure!(
+            fingerprint(&keys, &values)? == before,
+            "the sorted pairs are other pairs"
+        );
+        if words == 1 {
+            return self.stable(&keys, &values).map(|()| ran);
+        }
+        let firsts: Vec<u32> = (0..n).map(|i| (i * words) as u32).collect();
+        let firsts = stream.upload(&firsts)?;
+        let engine = CudaEngine::on(self.rig.device.clone())?;
+        // What that stream gathers from is done.
+        stream.synchronize()?;
+        // SAFETY: there are so many words.
+        let first = unsafe { engine.gather(&values, &firsts, 4)? };
+        engine.stream().synchronize()?;
+        self.stable(&keys, &first).map(|()| ran)
+    }
+
+    /// Fills the index that sorts these keys: with them sorted by onesweep, which are in order, each
+    /// entry leads to its key, and entries of equal keys ascend. No other index is so. Returns what
+    /// filled it.
+    pub fn argsort<K: Word, I: Word>(
+        &self,
+        keys: &Buffer<K>,
+        algorithm: &'static str,
+    ) -> Result<&'static str> {
+        let (stream, n) = (&self.rig.stream, keys.len());
+        let before = self.checks.fingerprint::<K>(keys)?;
+        let mut sorted = stream.alloc::<K>(n)?;
+        self.sort_to(keys, &mut sorted, "onesweep")?;
+        let mut index = stream.alloc::<I>(n)?;
+        let (plan, mut workspace) =
+            self.plan::<K>(Shape::argsort(n, K::WIDTH, size_of::<I>()), algorithm)?;
+        plan.argsort::<K, I>(
+            stream,
+            keys.into(),
+            (&mut index).into(),
+            (&mut workspace).into(),
+        )?;
+        let ran = plan.ran(stream, &(&mut workspace).into())?.algorithm;
+        ensure!(
+            self.checks.fingerprint::<K>(keys)? == before,
+            "the indexed keys have changed"
+        );
+        if let Some(i) = self.checks.misled::<K, I>(keys, &index, &sorted)? {
+            bail!("entry {i} of the index does not lead to the key there");
+        }
+        self.stable(&sorted, &index).map(|()| ran)
+    }
+
+    fn stable<K: Word, I: Word>(&self, keys: &Buffer<K>, index: &Buffer<I>) -> Result<()> {
+        match self.checks.unstable::<K, I>(keys, index, K::MAX)? {
+            None => Ok(()),
+            Some(i) => bail!("equal keys {i} and {} have changed their order", i + 1),
+        }
     }
 
     fn sorted<K: Word>(&self, keys: &Buffer<K>, before: u64) -> Result<()> {

@@ -41,6 +41,7 @@ pub fn row(text: &str, name: &str, of: For) -> Result<Row> {
 }
 
 /// Every row that there is.
+#[cfg(test)]
 pub fn rows(text: &str) -> Result<Vec<(String, For)>> {
     let tables = tables(text)?.into_iter();
     let rows = tables.flat_map(|table| {

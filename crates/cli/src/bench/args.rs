@@ -72,7 +72,7 @@ pub struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub variant: Vec<String>,
 
-    /// Variants are files NAME.fatbin of this folder, kernels to sort with instead of the engine's own;
+    /// Variants are files NAME.cubin of this folder, kernels to sort with instead of the engine's own;
     /// `cargo xtask tune` makes them
     #[arg(long, value_name = "FOLDER", hide = true, requires = "variant")]
     pub images: Option<PathBuf>,

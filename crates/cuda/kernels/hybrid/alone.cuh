@@ -10,5 +10,6 @@ template <class S>
 __device__ inline void sort_alone(const Task<typename S::Key>& task, LocalShared<S>& shared) {
     wait_for_earlier_kernels();
     let_next_kernel_in();
+    if (threadIdx.x == 0) shared.base = 0;
     if (task.n > 0) Local<S>(shared).sort_words(task.source, task.result, task.n, task.codec);
 }

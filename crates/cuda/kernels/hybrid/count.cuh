@@ -12,12 +12,13 @@
 // keys, it and one other cell are counted in registers.
 //
 // The window holds all keys if the probe has read all of them. If it has read a sample, some keys may
-// lie outside: tails are long. Then the ranges are widened by what was found, and a second turn, which
-// is always enqueued then, counts anew; otherwise it does nothing.
+// lie outside: tails are long. So each block says what the least and the greatest of its codes are, and
+// a second turn, which is always enqueued then, counts anew if need be; otherwise it does nothing.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
 
+#include "dictionary.cuh"
 #include "lay_out.cuh"
 #include "read.cuh"
 #include "window.cuh"
@@ -29,12 +30,14 @@ struct Count {
     static constexpr u32 KEYS = Reader<Key, LANES>::KEYS;
     // Keys that a block reads at a time.
     static constexpr u32 TILE = THREADS * LANES * KEYS;
+    using ByDictionary = CountByDictionary<Key, THREADS, LANES>;
     static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
     // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
     static constexpr u32 MANY = 6;
 
     struct Shared {
-        BlockRange<Key> range;
+        BlockRange<Key, THREADS> range;
+        u32 path;
         bool go_on;
         typename LayOut<Key>::Shared lay_out;
     };
@@ -46,8 +49,8 @@ struct Count {
     // Word i has the counter of cell i in its lower half, that of cell i + words in its upper half.
     u32* counters;
     u32 words;
-    // Which bits of any code are not as in the prefix.
-    Key outside = 0;
+    // Of the thread's codes.
+    Range<Key> range = Range<Key>::none();
     // A cell that many of the warp's keys had.
     u32 often = 0;
 
@@ -58,25 +61,28 @@ struct Count {
     __device__ void run(u32 turn) {
 #pragma unroll 4
         for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
-        shared.range.zero();
         wait_for_earlier_kernels();
-        if (threadIdx.x == 0)
-            shared.go_on = task.choice->path == HYBRID && (turn == 0 || task.choice->missed);
+        if (threadIdx.x == 0) {
+            shared.path = task.choice->path;
+            shared.go_on = turn == 0 || task.choice->missed;
+        }
         __syncthreads();
-        if (!shared.go_on) return;
-        bool has_range = threadIdx.x < task.probe_blocks;
-        shared.range.add(has_range ? task.ranges[threadIdx.x] : Range<Key>{});
-        __syncthreads();
-        Window<Key> window(shared.range.range(), task.cell_bits());
+        if (turn == 0 && shared.path == FEW)
+            return count_by_dictionary<ByDictionary>(task, counters, shared.range, shared.lay_out);
+        if (shared.path != HYBRID || !shared.go_on) return;
+        Window<Key> window(known_range(turn), task.cell_bits());
         if (blockIdx.x == 0 && threadIdx.x == 0) {
+            task.choice->base = window.base;
             task.choice->prefix = window.prefix;
             task.choice->low = window.low;
         }
 
         count(window);
-        if (outside & window.above) widen(outside & window.above);
+        bool tells = turn == 0 && task.may_onesweep;
+        if (tells) shared.range.put(range);
         __syncthreads();
         let_next_kernel_in();
+        if (tells && threadIdx.x < WARP) tell_range(window);
         add_to_counts();
         if (!last_block(task.choice->done, shared.lay_out.last)) return;
         if (turn == 0 && __ldcg(&task.choice->missed)) {
@@ -87,40 +93,44 @@ struct Count {
         }
     }
 
-    // Bits that vary after all. Blocks that see them too early count in vain, as all do.
-    __device__ void widen(Key bits) {
-        u32* range = reinterpret_cast<u32*>(&task.ranges[0]);
-        constexpr u32 KEY_WORDS = sizeof(Key) / sizeof(u32);
-#pragma unroll
-        for (u32 i = 0; i < KEY_WORDS; i++) {
-            u32 word = u32(bits >> (32 * i));
-            if (word) atomicOr(&range[i], word);
-            if (word) atomicOr(&range[KEY_WORDS + i], word);
-        }
-        task.choice->missed = 1;
+    // What the probe has read, or the blocks of the turn before.
+    __device__ Range<Key> known_range(u32 turn) {
+        if (turn == 0 && task.probe_blocks == 1) return task.ranges[0];
+        u32 first = turn == 0 ? 0 : task.probe_blocks, blocks = turn == 0 ? task.probe_blocks : gridDim.x;
+        shared.range.put(threadIdx.x < blocks ? task.ranges[first + threadIdx.x] : Range<Key>::none());
+        __syncthreads();
+        return shared.range.of_block();
+    }
+
+    // By the first warp.
+    __device__ void tell_range(const Window<Key>& window) {
+        Range<Key> all = shared.range.of_block();
+        if (threadIdx.x > 0) return;
+        task.ranges[task.probe_blocks + blockIdx.x] = all;
+        if (!window.has(all.least) || !window.has(all.greatest)) task.choice->missed = 1;
     }
 
     __device__ void count(const Window<Key>& window) {
         Reader<Key, LANES> reader(task.source, task.n);
         Digit digit{window.low, task.cells() - 1};
+        // The window is told by codes as they are.
+        Coder<Key> coder(task.codec, 0);
         auto cell_of = [&](Key code) {
-            outside |= code ^ window.prefix;
-            return digit.of(code);
+            range.include(code);
+            return digit.of(Key(code - window.base));
         };
         auto cells_of = [&](uint4 vector, u32 (&cells)[KEYS]) {
             Key code[KEYS];
 #pragma unroll
             for (u32 k = 0; k < KEYS; k++) code[k] = reader.key(vector, k);
-            if (!task.codec.identity)
-#pragma unroll
-                for (u32 k = 0; k < KEYS; k++) code[k] = task.codec.encode(code[k]);
+            coder.encode(code);
 #pragma unroll
             for (u32 k = 0; k < KEYS; k++) cells[k] = cell_of(code[k]);
         };
 
         Key word;
         if (reader.single(word)) {
-            u32 cell = cell_of(task.codec.encode(word));
+            u32 cell = cell_of(coder.encode(word));
             if (add(cell, 1) & EITHER_FULL) empty(cell);
         }
         uint4 vector[LANES];

@@ -5,6 +5,7 @@
 //     local                                 cells that fit
 //     refine, local_refined                 cells that do not, and what is made of them
 //     together                              instead of all before refine, for middle sizes
+//     local_4, local_8, local_16            instead of local: cells of keys with values of so many bytes
 //     alone                                 instead of all these, for small ones
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
@@ -26,7 +27,9 @@ probe(const __grid_constant__ Task<Key> task) {
     Probe<Key>(task, shared).run();
 }
 
-// Grid: up to one block a multiprocessor. Shared: two bytes a cell.
+// Grid: up to one block a multiprocessor. Shared: two bytes a cell, and at least what a dictionary takes.
+static_assert(sizeof(Count<Key>::ByDictionary::Table) + sizeof(Count<Key>::Shared) <= SHARED_KB * 1024,
+              "it does not fit");
 extern "C" __global__ void __launch_bounds__(Count<Key>::THREADS, 1)
 count(const __grid_constant__ Task<Key> task, u32 turn) {
     __shared__ Count<Key>::Shared shared;
@@ -56,6 +59,18 @@ extern "C" __global__ void __launch_bounds__(T::Cell::THREADS, T::Cell::BLOCKS)
 local(const __grid_constant__ Task<Key> task) {
     sort_cell<T::Cell>(task, shared_as<LocalShared<T::Cell>>());
 }
+
+// Grid: a block a cell.
+#define LOCAL_VALUES(name, S)                                                          \
+    static_assert(sizeof(ValuesShared<S>) <= SHARED_KB * 1024, "it does not fit");     \
+    extern "C" __global__ void __launch_bounds__(S::Keys::THREADS, S::Keys::BLOCKS) name( \
+        const __grid_constant__ ValuesTask<Key> task) {                                \
+        sort_cell_values<S>(task, shared_as<ValuesShared<S>>());                       \
+    }
+
+LOCAL_VALUES(local_4, T::OfValues<u32>::Cell)
+LOCAL_VALUES(local_8, T::OfValues<u64>::Cell)
+LOCAL_VALUES(local_16, T::OfValues<uint4>::Cell)
 
 // Grid: as many blocks as run at a time; fewer than of local, for a loop takes more registers.
 static_assert(sizeof(LocalShared<T::RefinedCell>) <= SHARED_KB * 1024, "it does not fit");
@@ -108,10 +123,15 @@ constexpr KernelShape local_shape(u32 blocks = S::BLOCKS) {
     return {S::THREADS, S::CAPACITY, blocks, sizeof(LocalShared<S>)};
 }
 
+template <class S>
+constexpr KernelShape values_shape() {
+    return {S::Keys::THREADS, S::CAPACITY, S::Keys::BLOCKS, sizeof(ValuesShared<S>)};
+}
+
 // In the order of crates/cuda/src/hybrid/mod.rs.
 extern "C" __device__ KernelShape hybrid_shapes[] = {
     {Probe<Key>::THREADS, Probe<Key>::TILE, 1, 0},
-    {Count<Key>::THREADS, Count<Key>::TILE, 1, 0},
+    {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::ByDictionary::Table)},
     {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
     partition_shape<T::Wide>(),
     partition_shape<T::Narrow>(),
@@ -121,4 +141,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     local_shape<T::Alone>(1),
     TOGETHER_SHAPE,
     TOGETHER_CELLS_SHAPE,
+    values_shape<T::OfValues<u32>::Cell>(),
+    values_shape<T::OfValues<u64>::Cell>(),
+    values_shape<T::OfValues<uint4>::Cell>(),
 };

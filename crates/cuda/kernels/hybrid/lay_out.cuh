@@ -3,7 +3,8 @@
 //     begins, cell_cursors    exclusive scan of counts
 //     bucket_cursors          the begin of each bucket's first cell
 //     tiles                   exclusive scan of the tiles that each bucket fills
-//     large, largest          cells for more than one local sort
+//     large, crowd            cells for more than one local sort, and their keys
+//     path                    whether these are too many
 //
 // Many cells: a block has THREADS of them, and sums by itself all that lie before; the last block to be
 // done scans the tiles. Grid: 2^cell_bits / THREADS. Few cells, ALONE at most: the last block of `count`
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "task.cuh"
+#include "times.cuh"
 #include "warp.cuh"
 
 // Whether all other blocks of the grid are done; what they wrote is seen then, and `done` is zero again.
@@ -35,7 +37,7 @@ struct LayOut {
 
     struct Shared {
         u32 warps[WARPS];
-        u32 total, largest;
+        u32 total;
         bool last;
     };
 
@@ -57,7 +59,9 @@ struct LayOut {
         }
         exclusive(before);
         place(first, shared.total);
-        if (last_block(task.choice->done, shared.last)) scan_tiles();
+        if (!last_block(task.choice->done, shared.last)) return;
+        scan_tiles();
+        choose();
     }
 
     __device__ void run_alone() {
@@ -69,6 +73,20 @@ struct LayOut {
         }
         __syncthreads();
         scan_tiles();
+        choose();
+    }
+
+    // Onesweep, where the cells turn out to be too large: with values any of them, and of keys of which
+    // the sample has shown too little, so many that refining them takes longer. By one thread.
+    __device__ void choose() const {
+        if (threadIdx.x > 0 || !task.may_onesweep) return;
+        constexpr StageTimes TIMES = STAGE_TIMES<Key>;
+        const Choice<Key>& choice = *task.choice;
+        u32 crowd = __ldcg(&choice.crowd);
+        float refined = float(TIMES.refine) * crowd / task.n;
+        u32 cells = (task.b_bits ? 2 : 1) * TIMES.partition + TIMES.local;
+        bool slower = choice.missed && refined + cells > sizeof(Key) * TIMES.pass + TIMES.count;
+        if (task.must_fit ? crowd > 0 : slower) task.choice->path = ONESWEEP;
     }
 
     // The cells from `first` on, one for each thread. Leaves their keys in shared.total.
@@ -76,19 +94,17 @@ struct LayOut {
         u32 cell = first + threadIdx.x;
         bool is_cell = cell < task.cells();
         u32 keys = is_cell ? __ldcg(&task.counts[cell]) : 0;
-        if (threadIdx.x == 0) shared.largest = 0;
         u32 begin = before + exclusive(keys);
         if (is_cell) {
             task.begins[cell] = begin;
             if (task.b_bits > 0) task.cell_cursors[cell] = begin;
             if (cell % (1 << task.b_bits) == 0) task.bucket_cursors[cell >> task.b_bits] = begin;
             if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
-            if (keys > task.local_keys) task.large[atomicAdd(&task.choice->large, 1)] = cell;
+            if (keys > task.local_keys) {
+                task.large[atomicAdd(&task.choice->large, 1)] = cell;
+                atomicAdd(&task.choice->crowd, keys);
+            }
         }
-        u32 largest = max_of_warp(keys);
-        if (threadIdx.x % WARP == 0) atomicMax(&shared.largest, largest);
-        __syncthreads();
-        if (threadIdx.x == 0) atomicMax(&task.choice->largest, shared.largest);
     }
 
     __device__ void scan_tiles() {

@@ -16,6 +16,7 @@
 // order then, as few distinct ones do, the block merges sorted runs.
 #pragma once
 
+#include "dictionary.cuh"
 #include "line.cuh"
 #include "task.cuh"
 #include "warp.cuh"
@@ -59,6 +60,8 @@ struct LocalShared {
     // Bits in which not all keys are as the first one.
     u32 varying[sizeof(typename S::Key) / sizeof(u32)];
     u32 bin_shift;
+    // What has been subtracted from every code.
+    typename S::Key base;
 };
 
 // Two neighbours, read and written at once where they are no more than 16 bytes.
@@ -111,21 +114,33 @@ struct Local {
     }
 
     __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
+        bool fetched = arrange(key, bits, [&] { sort_crowded(shared, count); });
+        Key* own = to + begin + lane;
+        Coder<Key> coder(codec, shared.base);
+        in_order(fetched, [&](auto at) {
+            if (coder.identity)
+                each(at, [&](u32 i, Key code) { own[i] = code; });
+            else
+                each(at, [&](u32 i, Key code) { own[i] = coder.decode(code); });
+        });
+    }
+
+    // The cell, in order in shared memory; each warp has its own keys then. If it is crowded, it lies
+    // there as it came for `sort_crowded`. Whether keys are to be fetched.
+    template <class SortCrowded>
+    __device__ bool arrange(const Key (&key)[LOADS], u32 bits, SortCrowded sort_crowded) {
         u32 largest = lay_out_bins(key, bits);
         bool fetched = false;
         if (crowded(largest)) {
             put(key);
-            sort_crowded(shared, count);
+            sort_crowded();
         } else {
             claim(key);
             __syncthreads();
             if (bin.shift > 0) fetched = order(largest);
         }
         __syncwarp();
-        if (codec.identity)
-            store(to, fetched, [](Key code) { return code; });
-        else
-            store(to, fetched, [&](Key code) { return codec.decode(code); });
+        return fetched;
     }
 
     // The same, but what follows from it is computed again, lest it be kept in registers.
@@ -165,15 +180,19 @@ struct Local {
         this->bits = bits;
         u32 bin_bits = min(bits, min(S::BIN_BITS, 32 - __clz(count)));
         bin = Digit{bits - bin_bits, (1u << bin_bits) - 1};
-        share = (count + WARPS - 1) / WARPS;
-        begin = min(count, warp * share);
-        end = min(count, begin + share);
+        take_share();
         if (thread == 0) shared.bin_shift = bin.shift;
         each_group([](uint4& bins, u32) { bins = uint4{0, 0, 0, 0}; });
         __syncthreads();
         count_bins(key);
         __syncthreads();
         return scan();
+    }
+
+    __device__ void take_share() {
+        share = (count + WARPS - 1) / WARPS;
+        begin = min(count, warp * share);
+        end = min(count, begin + share);
     }
 
     // A thread has a group of neighbouring bins in each stretch of the bins.
@@ -377,30 +396,30 @@ struct Local {
             if (int(i + 1) == behind && (i > 0 || !without_first)) to[i] = values[i];
     }
 
-    template <class Decode>
-    __device__ void store(Key* to, bool fetched, Decode decode) const {
+    // `act(at)`, where `at(i)` is the key that comes i behind the lane's first.
+    template <class Act>
+    __device__ void in_order(bool fetched, Act act) const {
         const Key* keys = shared.keys + begin + lane;
         const u16* fetch = shared.fetch + begin + lane;
         if (S::WORDS && fetched)
-            store_each(to, [&](u32 i) { return shared.keys[fetch[i]]; }, decode);
+            act([&](u32 i) { return shared.keys[fetch[i]]; });
         else
-            store_each(to, [&](u32 i) { return keys[i]; }, decode);
+            act([&](u32 i) { return keys[i]; });
     }
 
-    // The warp's keys; `at(i)`: the one that comes i behind the lane's first.
-    template <class At, class Decode>
-    __device__ void store_each(Key* to, At at, Decode decode) const {
-        Key* own = to + begin + lane;
+    // `put(i, at(i))` for the warp's keys; all reads of a batch come before its writes.
+    template <class At, class Put>
+    __device__ void each(At at, Put put) const {
         int left = int(end - begin - lane);
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
-            Key key[BATCH];
+            decltype(at(0)) item[BATCH];
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
-                if (int(j * WARP) < left) key[j - first] = at(j * WARP);
+                if (int(j * WARP) < left) item[j - first] = at(j * WARP);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
-                if (int(j * WARP) < left) own[j * WARP] = decode(key[j - first]);
+                if (int(j * WARP) < left) put(j * WARP, item[j - first]);
         }
     }
 
@@ -524,8 +543,10 @@ struct Local {
 template <class S>
 __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<S>& shared) {
     wait_for_earlier_kernels();
+    if (task.choice->path == FEW) return write_by_dictionary(task);
     if (task.choice->path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
+    if (threadIdx.x == 0) shared.base = task.choice->base;
     if (task.choice->large) task.clear_steps();
     let_next_kernel_in();
     if (count == 0 || count > task.local_keys) return;
@@ -540,6 +561,7 @@ __device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShare
     wait_for_earlier_kernels();
     let_next_kernel_in();
     if (task.choice->path != HYBRID) return;
+    if (threadIdx.x == 0) shared.base = task.choice->base;
     for (u32 i = blockIdx.x; i < task.choice->pieces; i += gridDim.x) {
         Piece piece = task.pieces[i];
         Local<S>(shared).sort(

@@ -70,6 +70,9 @@ struct PartitionShared {
     PartitionTile tile[2];
     // Read anew where they are used: else the compiler keeps what it makes of them, and spills.
     volatile u32 level, shift, mask;
+    // Whether the source's words are not yet codes less base.
+    volatile u32 encodes;
+    Key base;
 };
 
 template <class S>
@@ -163,12 +166,6 @@ struct Partition {
         constexpr u32 LINE = 128 / sizeof(Key);
         for (u32 i = thread * LINE; i < count; i += THREADS * LINE)
             asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
-    }
-
-    __device__ void encode(const Codec<Key>& codec) {
-        if (codec.identity) return;
-#pragma unroll
-        for (u32 j = 0; j < ITEMS; j++) key[j] = codec.encode(key[j]);
     }
 
     template <bool FULL>
@@ -324,8 +321,11 @@ struct Partition {
     __device__ void set_buckets(const Task<Key>& task, u32 level) {
         u32 buckets = level == 0 ? 1 : 1u << task.a_bits;
         if (thread == 0) {
+            Key base = task.choice->base;
             shared.level = level;
             shared.buckets = buckets;
+            shared.base = base;
+            shared.encodes = level == 0 && !Coder<Key>(task.codec, base).identity;
         }
         if (level == 0 && thread == 0) {
             // Every block has equally many tiles, if there are keys enough.
@@ -390,7 +390,7 @@ struct Partition {
 
         for (u32 turn = 0; shared.tile[turn].exists(); turn ^= 1) {
             PartitionTile &tile = shared.tile[turn], &next = shared.tile[turn ^ 1];
-            if (shared.level == 0) encode(task.codec);
+            if (shared.encodes) Coder<Key>(task.codec, shared.base).encode(key);
             find(shared.ticket, next);
             u32 ticket = 0;
             if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);

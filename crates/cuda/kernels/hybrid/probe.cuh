@@ -1,4 +1,5 @@
-// Which bits vary, and whether the hybrid sort is the right one; zeros where later kernels need them.
+// The least and the greatest code, and whether the hybrid sort is the right one; zeros where later
+// kernels need them.
 //
 //     zeros
 //     one of
@@ -9,29 +10,21 @@
 // holds every key then. A sample of a large input is quicker, and shows where so many keys share so few
 // cells that moving them cell by cell is slower than onesweep.
 //
-// The prediction, in tenths of the time that `count` takes:
+// The prediction (times.cuh):
 //     onesweep    its histograms, about a count, and a pass for each byte that varies
 //     hybrid      a count, the partitions, local; and by level, each RADIX_BITS below the one before,
 //                 the first just below the window: for keys of a crowded cell, too many for one local
 //                 sort, to be refined; if they are all equal, a count alone, the last thing to be done
 //                 to them
-// The times of the stages are those of uniform keys, 2^28 of them, on an H200; that of refine is of keys
-// of which each bit is set with a chance of a quarter. What is predicted only decides about speed.
+// What is predicted only decides about speed.
 //
 // Grid: probe_blocks; one for a sample.
 #pragma once
 
+#include "dictionary.cuh"
 #include "read.cuh"
+#include "times.cuh"
 #include "window.cuh"
-
-// See above.
-struct StageTimes {
-    u32 count, partition, local, refine, pass;
-};
-
-template <class Key>
-constexpr StageTimes STAGE_TIMES =
-    sizeof(Key) == 4 ? StageTimes{10, 26, 29, 230, 29} : StageTimes{10, 24, 25, 250, 26};
 
 template <class Key>
 struct Probe {
@@ -48,11 +41,19 @@ struct Probe {
     // Of a slot: not all of its keys are equal.
     static constexpr u32 MIXED = 1u << 31;
 
+    using Few = MakeDictionary<Key, THREADS>;
+    static_assert(Few::ITEMS == ITEMS, "it is shown the sample");
+
     struct Shared {
-        BlockRange<Key> range;
-        u32 crowd;
-        // How many keys of the sample are in a slot, and some bits of the hash of one of them.
-        u32 slots[SLOTS];
+        BlockRange<Key, THREADS> range;
+        // Bits in which codes of the sample differ.
+        u32 varying[sizeof(Key) / sizeof(u32)];
+        u32 crowd, neighbours;
+        union {
+            // How many keys of the sample are in a slot, and some bits of the hash of one of them.
+            u32 slots[SLOTS];
+            typename Few::Shared few;
+        };
         u8 names[SLOTS];
         u32 coarse[1 << COARSE_BITS];
     };
@@ -71,34 +72,28 @@ struct Probe {
     __device__ void run() {
         wait_for_earlier_kernels();
         let_next_kernel_in();
-        shared.range.zero();
         for (u32 i = threadIdx.x; i < SLOTS; i += THREADS) shared.slots[i] = 0;
         if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
-        if (threadIdx.x == 0) shared.crowd = 0;
-        __syncthreads();
+        if (threadIdx.x < sizeof(Key) / sizeof(u32)) shared.varying[threadIdx.x] = 0;
+        if (threadIdx.x == 0) shared.crowd = shared.neighbours = 0;
         if (task.may_onesweep) read_sample();
         for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < task.zero_vectors; i += gridDim.x * THREADS)
             task.zeros[i] = uint4{};
-        Range<Key> own = task.may_onesweep ? range_of_sample() : range_of_all();
-        shared.range.add(own);
+        shared.range.put(task.may_onesweep ? range_of_sample() : range_of_all());
         __syncthreads();
-        Range<Key> range = shared.range.range();
+        Range<Key> range = shared.range.of_block();
         if (threadIdx.x == 0) task.ranges[blockIdx.x] = range;
-        // Zero is HYBRID.
-        if (task.may_onesweep && faster(range) == ONESWEEP)
-            if (threadIdx.x == 0) task.choice->path = ONESWEEP;
-    }
-
-    __device__ static void include(Range<Key>& range, Key code) {
-        range.set |= code;
-        range.clear |= Key(~code);
+        if (!task.may_onesweep) return;
+        choose(range);
+        __syncthreads();
+        if (!task.must_fit) Few(task, shared.few).run(code);
     }
 
     __device__ Range<Key> range_of_all() {
         Reader<Key, LANES> reader(task.source, task.n);
-        Range<Key> range = {};
+        Range<Key> range = Range<Key>::none();
         Key word;
-        if (reader.single(word)) include(range, task.codec.encode(word));
+        if (reader.single(word)) range.include(task.codec.encode(word));
         for (u32 round = 0; round < reader.rounds; round++) {
             // Vectors that the thread has not are there twice, which changes nothing.
             uint4 vector[LANES];
@@ -107,7 +102,7 @@ struct Probe {
             for (u32 j = 0; j < LANES; j++)
 #pragma unroll
                 for (u32 k = 0; k < reader.KEYS; k++)
-                    include(range, task.codec.encode(reader.key(vector[j], k)));
+                    range.include(task.codec.encode(reader.key(vector[j], k)));
         }
         return range;
     }
@@ -123,24 +118,35 @@ struct Probe {
     }
 
     __device__ Range<Key> range_of_sample() {
-        Range<Key> range = {};
+        Range<Key> range = Range<Key>::none();
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
             code[item] = task.codec.encode(code[item]);
-            include(range, code[item]);
+            range.include(code[item]);
         }
         return range;
     }
 
-    // Than the other one, as predicted.
-    __device__ Path faster(Range<Key> range) {
+    // What is faster, as predicted.
+    __device__ void choose(Range<Key> range) {
         constexpr StageTimes TIMES = STAGE_TIMES<Key>;
-        u32 bits = task.cell_bits(), low = Window<Key>(range, bits).low, equal = 0;
-        u32 onesweep = TIMES.count + varying_bytes(range) * TIMES.pass;
+        u32 bits = task.cell_bits(), bytes = varying_bytes(range.least), equal = 0;
+        Window<Key> window(range, bits);
+        u32 low = window.low, onesweep = TIMES.count + bytes * TIMES.pass;
         u32 hybrid = TIMES.count + (task.b_bits ? 2 : 1) * TIMES.partition + TIMES.local;
         Digit coarse{low + bits - min(bits, COARSE_BITS), (1 << COARSE_BITS) - 1};
 #pragma unroll
-        for (u32 item = 0; item < ITEMS; item++) atomicAdd(&shared.coarse[coarse.of(code[item])], 1);
+        for (u32 item = 0; item < ITEMS; item++) {
+            code[item] -= window.base;
+            atomicAdd(&shared.coarse[coarse.of(code[item])], 1);
+        }
+        if (task.must_fit) {
+            // No more than chance brings in, and more bytes than the window's.
+            Crowd crowd = crowded(low, coarse);
+            bool fits = crowd.equal + crowd.mixed < SAMPLE / 16 && bytes > 2;
+            if (threadIdx.x == 0) task.choice->path = fits ? HYBRID : ONESWEEP;
+            return;
+        }
         for (u32 shift = low; hybrid < onesweep && shift > 0; shift -= min(shift, RADIX_BITS)) {
             Crowd crowd = crowded(shift, coarse);
             hybrid += TIMES.refine * crowd.mixed / SAMPLE;
@@ -150,26 +156,38 @@ struct Probe {
             equal += more;
             if (crowd.mixed < SAMPLE / 32) break;
         }
-        return hybrid < onesweep ? HYBRID : ONESWEEP;
+        if (threadIdx.x == 0) task.choice->path = hybrid < onesweep ? HYBRID : ONESWEEP;
     }
 
-    __device__ static u32 varying_bytes(Range<Key> range) {
-        Key varying = range.set & range.clear;
+    // In which codes differ from one of them. A barrier.
+    __device__ u32 varying_bytes(Key one) {
+        Key varying = 0;
+#pragma unroll
+        for (u32 item = 0; item < ITEMS; item++) varying |= code[item] ^ one;
+        constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
+#pragma unroll
+        for (u32 i = 0; i < WORDS; i++) {
+            u32 word = or_of_warp(u32(varying >> (32 * i)));
+            if (threadIdx.x % WARP == 0) atomicOr(&shared.varying[i], word);
+        }
+        __syncthreads();
         u32 bytes = 0;
 #pragma unroll
-        for (u32 byte = 0; byte < sizeof(Key); byte++) bytes += u32(varying >> (8 * byte)) % 256 > 0;
+        for (u32 byte = 0; byte < sizeof(Key); byte++)
+            bytes += shared.varying[byte / 4] >> byte % 4 * 8 & 0xff ? 1 : 0;
         return bytes;
     }
 
-    // The most keys of the sample that so many cells bring into it which are just small enough for a
-    // local sort, and `others` that come in by chance; three sigmas added.
-    __device__ u32 most_of(float cells, float others) const {
-        float few = float(task.local_keys) * cells * SAMPLE / task.n + others;
-        return u32(few + 3 * sqrtf(few)) + 1;
-    }
+    // How many keys so many cells bring into the sample which are just small enough for a local sort.
+    __device__ float fill(float cells) const { return float(task.local_keys) * cells * SAMPLE / task.n; }
+
+    // The most keys where so many are expected: three sigmas more.
+    __device__ static u32 most(float expected) { return u32(expected + 3 * sqrtf(expected)) + 1; }
 
     // Keys that share their bits from `shift` on, or their coarse digit, with too many others. The bits
-    // tell a slot, and in a slot there may be others. The slots are zero before and after.
+    // tell a slot, and in a slot there may be others. The slots are zero before and after. If the rest
+    // has too many neighbours of the same coarse digit on average, it is crowded, too: so evenly spread
+    // keys are known that fill each cell a little too much.
     __device__ Crowd crowded(u32 shift, Digit coarse) {
         u32 slot[ITEMS];
         u8 name[ITEMS];
@@ -185,26 +203,36 @@ struct Probe {
         for (u32 item = 0; item < ITEMS; item++)
             if (shared.names[slot[item]] != name[item]) atomicOr(&shared.slots[slot[item]], MIXED);
         __syncthreads();
-        u32 most = most_of(1, float(SAMPLE) / SLOTS);
-        u32 most_coarse = most_of(exp2f(coarse.shift - shift), 0);
+        float coarse_fill = fill(exp2f(coarse.shift - shift));
+        u32 most_in_slot = most(fill(1) + float(SAMPLE) / SLOTS), most_coarse = most(coarse_fill);
         // Equal ones in the lower half.
-        u32 crowd = 0;
+        u32 crowd = 0, neighbours = 0;
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
             u32 in_slot = shared.slots[slot[item]];
-            bool many = (in_slot & ~MIXED) > most, all_equal = many && !(in_slot & MIXED);
-            many = many || shared.coarse[coarse.of(code[item])] > most_coarse;
-            if (many) crowd += all_equal ? 1 : 1 << 16;
+            u32 in_coarse = shared.coarse[coarse.of(code[item])];
+            bool many = (in_slot & ~MIXED) > most_in_slot, all_equal = many && !(in_slot & MIXED);
+            many = many || in_coarse > most_coarse;
+            if (many)
+                crowd += all_equal ? 1 : 1 << 16;
+            else
+                neighbours += in_coarse - 1;
         }
         crowd = sum_of_warp(crowd);
-        if (threadIdx.x % WARP == 0) atomicAdd(&shared.crowd, crowd);
+        neighbours = sum_of_warp(neighbours);
+        if (threadIdx.x % WARP == 0) {
+            atomicAdd(&shared.crowd, crowd);
+            atomicAdd(&shared.neighbours, neighbours);
+        }
         __syncthreads();
         crowd = shared.crowd;
+        u32 equal = crowd & 0xffff, mixed = crowd >> 16, rest = SAMPLE - equal - mixed;
+        if (shared.neighbours > rest * coarse_fill) mixed += rest;
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) shared.slots[slot[item]] = 0;
         __syncthreads();
-        if (threadIdx.x == 0) shared.crowd = 0;
-        return Crowd{crowd & 0xffff, crowd >> 16};
+        if (threadIdx.x == 0) shared.crowd = shared.neighbours = 0;
+        return Crowd{equal, mixed};
     }
 
     __device__ static u32 hash(Key bits) {

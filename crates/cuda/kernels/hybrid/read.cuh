@@ -47,6 +47,12 @@ struct Reader {
         return both.keys[k];
     }
 
+    // One of the thread's keys of a round.
+    __device__ Key key(u32 round, u32 number) const {
+        u64 own = blockIdx.x * blockDim.x + threadIdx.x + u64(round * LANES + number / KEYS) * step;
+        return reinterpret_cast<const Key*>(&first[own])[number % KEYS];
+    }
+
     // Instead of a vector that the thread has not: the first, which any may read.
     __device__ uint4 load(u32 round, u32 j) const {
         u64 own = blockIdx.x * blockDim.x + threadIdx.x + u64(round * LANES + j) * step;

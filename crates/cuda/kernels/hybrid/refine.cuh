@@ -187,9 +187,10 @@ struct Refine {
     }
 
     __device__ void emit(u32 begin, u32 count, u32 side) {
-        if (side == IN_RESULT && task.codec.identity) return;
+        Coder<Key> coder(task.codec, task.choice->base);
+        if (side == IN_RESULT && coder.identity) return;
         const Key* from = task.buffer(side) + begin;
-        for (u32 i = thread; i < count; i += THREADS) task.result[begin + i] = task.codec.decode(from[i]);
+        for (u32 i = thread; i < count; i += THREADS) task.result[begin + i] = coder.decode(from[i]);
     }
 
     __device__ static u64 or_of_lanes(u64 own) {

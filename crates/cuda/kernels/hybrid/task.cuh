@@ -1,6 +1,6 @@
 // What a hybrid sort is told and what it keeps.
 //
-//     probe       which bits vary; of a sample, also whether few values have most keys (probe.cuh)
+//     probe       the least and the greatest code; of a sample, also which path is faster (probe.cuh)
 //     count       a histogram over the cells, in one read (count.cuh)
 //     lay_out     its exclusive scan: where each cell begins, where each tile finds its keys (lay_out.cuh)
 //     partition   keys to the bucket of their first digit, then to their cell (partition.cuh)
@@ -9,9 +9,11 @@
 //     local       each of these pieces
 //
 // A cell is what `cell_bits` neighbouring bits of the code say, the window; above the window all keys
-// agree. The window's upper a_bits are the first digit, its lower b_bits the second; with b_bits 0 there
-// is one partition, and a bucket is a cell. Keys alone that are equal cannot be told apart, so no step
-// needs to be stable: a tile takes room in each bucket with one atomic on the bucket's cursor.
+// agree. Codes that lie on both sides of a multiple of a power of two differ in more bits than they
+// need: then a base is subtracted from all of them (window.cuh). The window's upper a_bits are the first
+// digit, its lower b_bits the second; with b_bits 0 there is one partition, and a bucket is a cell. Keys
+// alone that are equal cannot be told apart, so no step needs to be stable: a tile takes room in each
+// bucket with one atomic on the bucket's cursor.
 //
 // One partition: SOURCE to SCRATCH; local: SCRATCH to RESULT. Two: SOURCE to SCRATCH to RESULT; local:
 // in place. SOURCE and RESULT may be the same memory. The first read of SOURCE that moves keys encodes
@@ -29,6 +31,8 @@ enum Path : u32 {
     HYBRID = 0,
     // The steps above do nothing: the passes of onesweep, enqueued behind them, sort.
     ONESWEEP = 1,
+    // Few distinct keys are counted and written: count and local do it, the others nothing (dictionary.cuh).
+    FEW = 2,
 };
 
 // Where keys lie.
@@ -73,32 +77,66 @@ struct Queue {
     u32 done;
 };
 
-// Which bits some code has set, and which some code has clear; those that are in both vary.
+// The least and the greatest of some codes.
 template <class Key>
 struct Range {
-    Key set, clear;
+    Key least, greatest;
+
+    __device__ static Range none() { return {Key(~Key(0)), Key(0)}; }
+
+    __device__ void include(Key code) {
+        least = code < least ? code : least;
+        greatest = greatest < code ? code : greatest;
+    }
+};
+
+// Words to codes less `base`, and back.
+template <class Key>
+struct Coder : Codec<Key> {
+    __device__ Coder(const Codec<Key>& codec, Key base) : Codec<Key>(codec) {
+        this->rotate += base;
+        this->identity = codec.identity && base == 0;
+    }
+
+    using Codec<Key>::encode;
+
+    // Many words: what their codec does not ask for is not done to each of them.
+    template <u32 N>
+    __device__ void encode(Key (&words)[N]) const {
+        if (this->identity) return;
+        if (this->ties)
+#pragma unroll
+            for (u32 i = 0; i < N; i++) words[i] = this->canonical(words[i]);
+        if (this->float_mask == 0) {
+#pragma unroll
+            for (u32 i = 0; i < N; i++) words[i] = Key(words[i] ^ this->exclusive) - this->rotate;
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < N; i++) words[i] = this->encode_canonical(words[i]);
+        }
+    }
 };
 
 // What the device finds out and decides. It begins as zeros.
 template <class Key>
 struct Choice {
-    // Above the window every key's code is as this one.
+    // What is subtracted from every code.
+    Key base;
+    // Above the window every code less base is as this one.
     Key prefix;
     // Bits above the window in which keys differ (together.cuh).
     Key varying;
     u32 path;
     // The window's lowest bit.
     u32 low;
-    // Keys of the largest cell.
-    u32 largest;
     // Whether keys lie outside of the window that the probe's sample shows (count.cuh).
     u32 missed;
     // Blocks of a kernel that are done, where the last one goes on.
     u32 done;
     // Tickets of the two partitions' tiles.
     u32 tickets[2];
-    // Cells that have more than local_keys keys, or in which keys crowd.
-    u32 large;
+    // Cells that have more than local_keys keys, or in which keys crowd; and the keys of the former.
+    u32 large, crowd;
     // Pieces that refine leaves.
     u32 pieces;
     Queue queue;
@@ -141,7 +179,10 @@ struct Task {
     // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and
     // reads a sample, and count is enqueued twice; otherwise the probe reads all keys.
     u32 may_onesweep;
-    // Blocks of the probe, Probe::MOST_BLOCKS at most; and for each of them what it has read.
+    // Whether cells with more than local_keys keys make onesweep the path: where keys carry values.
+    u32 must_fit;
+    // Blocks of the probe, Probe::MOST_BLOCKS at most. For each of them, and behind them for each block
+    // of count, what it has read.
     u32 probe_blocks;
     // How many steps there is room for.
     u32 step_room;

@@ -45,7 +45,7 @@ struct TogetherShared {
     // Where each cell begins, the last n.
     u32 begins[S::CELLS + 1];
     union {
-        BlockRange<typename S::Key> sample;
+        BlockRange<typename S::Key, S::THREADS> sample;
         struct {
             // The block's keys of each cell; then its first key's slot.
             u32 counts[S::CELLS];
@@ -111,11 +111,11 @@ struct Together {
     // Keys evenly spread over the input, one a thread.
     __device__ Window<Key> sample() {
         sampled = task.codec.encode(task.source[u64(thread) * task.n / THREADS]);
-        shared.sample.add(Range<Key>{sampled, Key(~sampled)});
+        shared.sample.put({sampled, sampled});
         __syncthreads();
-        Window<Key> window(shared.sample.range(), task.a_bits);
+        Range<Key> range = shared.sample.of_block();
         __syncthreads();
-        return window;
+        return Window<Key>::without_base(range, task.a_bits);
     }
 
     // Whether a tenth of the sample is in cells that have CROWD times their share and more bits to
@@ -260,7 +260,6 @@ struct Together {
         wait_for_earlier_kernels();
         if (blockIdx.x == 0) clear();
         task.clear_steps();
-        shared.sample.zero();
         auto cleared = grid.barrier_arrive();
         load();
         Window<Key> window = sample();
@@ -280,7 +279,7 @@ struct Together {
         Key varying = task.choice->varying;
         read_totals(task.bucket_cursors);
         if (varying != 0) {
-            cell = cell_of(Window<Key>(Range<Key>{varying, varying}, task.a_bits));
+            cell = cell_of(Window<Key>({0, varying}, task.a_bits));
             count_cells(cell);
             flush(task.counts);
             grid.sync();

@@ -11,6 +11,7 @@
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
+#include "local_values.cuh"
 #include "partition.cuh"
 #include "probe.cuh"
 #include "refine.cuh"
@@ -81,6 +82,30 @@ constexpr TogetherRow TOGETHER_ROWS[] = {
     {16, 1024, 6, 256, 6, 1},
 };
 
+// Cells of keys with values; by bytes of a key and of its value.
+struct ValuesRow {
+    u32 key, value, threads, items, keys, bin_bits, blocks;
+};
+
+constexpr ValuesRow VALUES_ROWS[] = {
+    {4, 4, 256, 18, 4480, 11, 5},
+    {4, 8, 256, 18, 4480, 11, 4},
+    {4, 16, 512, 10, 4480, 11, 2},
+    {8, 4, 256, 18, 4480, 11, 4},
+    {8, 8, 384, 14, 4480, 11, 3},
+    {8, 16, 512, 10, 4480, 11, 2},
+    {16, 4, 256, 18, 4480, 11, 2},
+    {16, 8, 256, 18, 4480, 11, 2},
+    {16, 16, 512, 10, 4480, 11, 2},
+};
+
+template <u32 ROWS>
+constexpr LocalRow row_of(const ValuesRow (&rows)[ROWS], u32 key, u32 value) {
+    u32 i = 0;
+    while (rows[i].key != key || rows[i].value != value) i++;
+    return {key, rows[i].threads, rows[i].items, rows[i].keys, rows[i].bin_bits, rows[i].blocks};
+}
+
 template <class Row, u32 ROWS>
 constexpr Row row_of(const Row (&rows)[ROWS], u32 key) {
     u32 i = 0;
@@ -97,16 +122,22 @@ constexpr PartitionRow fitted(PartitionRow row) {
     return row;
 }
 
-constexpr LocalRow fitted(LocalRow row) {
-    u32 warps = row.threads / WARP;
-    while (true) {
-        u32 slots = row.keys + WARP * row.items;
-        u32 bins = 4u << row.bin_bits, fetched = row.key > 4 ? 2 * slots : 0;
-        if (slots * row.key + (bins > fetched ? bins : fetched) + 1024 <= room(1)) return row;
+// A block's values lie where its keys were.
+constexpr u32 local_bytes(LocalRow row, u32 value) {
+    u32 slots = row.keys + WARP * row.items;
+    u32 bins = 4u << row.bin_bits, fetched = row.key > 4 ? 2 * slots : 0;
+    u32 keys = slots * row.key + (bins > fetched ? bins : fetched), values = row.keys * value;
+    return (keys > values ? keys : values) + 1024;
+}
+
+constexpr LocalRow fitted(LocalRow row, u32 value = 0) {
+    while (local_bytes(row, value) > room(1)) {
         row.items -= 4;
-        u32 most = warps * (WARP * row.items - 12);
+        u32 most = row.threads / WARP * (WARP * row.items - 12);
         if (row.keys > most) row.keys = most;
     }
+    while (value > 0 && row.blocks > 1 && local_bytes(row, value) > room(row.blocks)) row.blocks--;
+    return row;
 }
 
 constexpr TogetherRow fitted(TogetherRow row) {
@@ -139,6 +170,11 @@ struct Tuning {
     using Cell = CELLS_OF(CELL);
     using RefinedCell = CELLS_OF(PIECE);
     using Alone = CELLS_OF(ALONE);
+    template <class Value>
+    struct OfValues {
+        static constexpr LocalRow CELL = fitted(row_of(VALUES_ROWS, KEY, sizeof(Value)), sizeof(Value));
+        using Cell = ValuesShape<CELLS_OF(CELL), Value>;
+    };
     using Refined = RefineShape<TILES_OF(TILES), PIECE.keys>;
 #undef TILES_OF
 #undef CELLS_OF

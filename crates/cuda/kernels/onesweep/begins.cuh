@@ -9,6 +9,8 @@
 // RESULT, SCRATCH, OTHER, SCRATCH, ...). The first move reads SOURCE. If it would then write to what
 // it reads, or if there is no move although the result lies elsewhere, one of the constant passes
 // moves too: it copies.
+//
+// Before a hybrid sort's local one two passes move, by the digits of its cells.
 #pragma once
 
 #include "scan.cuh"
@@ -25,7 +27,10 @@ struct Begins {
     __device__ static void run(const Task<Key>& task, Shared& shared) {
         wait_for_earlier_kernels();
         let_next_kernel_in();
-        if (!task.goes()) return;
+        if (!task.goes()) {
+            if (task.has_cells()) run_cells(task, shared);
+            return;
+        }
         for (u32 pass = 0; pass < task.passes; pass++) {
             u64 count = task.histograms[pass * RADIX + threadIdx.x];
             bool constant = __syncthreads_or(count == task.n || task.digit(pass).mask == 0);
@@ -33,10 +38,31 @@ struct Begins {
             if (threadIdx.x == 0) shared.constant[pass] = constant;
         }
         __syncthreads();
-        if (threadIdx.x == 0) route(task, shared.constant);
+        if (threadIdx.x == 0) route(task, shared.constant, task.routes);
     }
 
-    __device__ static void route(const Task<Key>& task, const u32* constant) {
+    // Of the digits of the cells: SOURCE to SCRATCH, then to OTHER or RESULT. No other pass has to do
+    // anything. The lower digit's histogram is a sum of the cells' counts, one column a thread.
+    __device__ static void run_cells(const Task<Key>& task, Shared& shared) {
+        const Cells<Key>& cells = task.cells;
+        u32 low = *cells.low, uppers = 1u << cells.a_bits, lowers = 1u << cells.b_bits;
+        u64 count = 0;
+        if (threadIdx.x < lowers)
+#pragma unroll 16
+            for (u32 upper = 0; upper < uppers; upper++)
+                count += cells.counts[upper * lowers + threadIdx.x];
+        task.begins_of(0, 0)[threadIdx.x] = shared.scan.exclusive(count);
+        u32 upper = min(threadIdx.x, uppers);
+        task.begins_of(1, 0)[threadIdx.x] = cells.begins[upper * lowers];
+        if (threadIdx.x > 0) return;
+        u32 last = task.has(RECORDS) || task.has(APART) ? OTHER : RESULT;
+        task.routes[0] = {Route::SORT, SOURCE, SCRATCH, true, false, Digit{low, lowers - 1}, false};
+        Digit upper_digit = {low + cells.b_bits, uppers - 1};
+        task.routes[1] = {Route::SORT, SCRATCH, last, false, false, upper_digit, true};
+        for (u32 pass = 2; pass < task.passes; pass++) task.routes[pass] = {Route::SKIP, last, last};
+    }
+
+    __device__ static void route(const Task<Key>& task, const u32* constant, Route* routes) {
         bool apart = task.has(RECORDS) || task.has(APART);
         u32 moves = 0;
         for (u32 pass = 0; pass < task.passes; pass++) moves += !constant[pass];
@@ -45,7 +71,7 @@ struct Begins {
 
         u32 done = 0, at = SOURCE;
         for (u32 pass = 0; pass < task.passes; pass++) {
-            Route route = {Route::SKIP, at, at, false, false};
+            Route route = {Route::SKIP, at, at, false, false, task.digit(pass), false};
             if (!constant[pass] || copy) {
                 route.does = constant[pass] ? Route::COPY : Route::SORT;
                 if (constant[pass]) copy = false;
@@ -56,7 +82,7 @@ struct Begins {
                 at = route.to;
                 done++;
             }
-            task.routes[pass] = route;
+            routes[pass] = route;
         }
     }
 };

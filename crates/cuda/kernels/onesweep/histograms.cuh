@@ -74,8 +74,8 @@ struct Histograms {
     }
 
     // The passes' states begin as zeros.
-    __device__ void clear_states() {
-        u64 words = u64(task.passes) * task.tiles * RADIX, step = u64(gridDim.x) * THREADS * 4;
+    __device__ void clear_states(u32 passes) {
+        u64 words = u64(passes) * task.tiles * RADIX, step = u64(gridDim.x) * THREADS * 4;
         for (u64 i = (u64(blockIdx.x) * THREADS + threadIdx.x) * 4; i < words; i += step)
             *reinterpret_cast<uint4*>(task.states + i) = uint4{};
     }
@@ -84,8 +84,9 @@ struct Histograms {
         for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
         __syncthreads();
         wait_for_earlier_kernels();
-        if (!task.goes()) return;
-        clear_states();
+        bool goes = task.goes();
+        if (goes || task.has_cells()) clear_states(goes ? task.passes : 2);
+        if (!goes) return;
         const Key* keys = task.keys[SOURCE];
 
         // Keys before the first whole vector, and after the last.

@@ -1,13 +1,14 @@
 // The kernels of a onesweep sort, for one key width, SWEEPSORT_KEY_BITS.
 //
-//     histograms, begins          once
-//     pass_V_wide, pass_V_narrow  once for each digit and portion; V: bytes of a value, 0 for none
-//     pass_0_range_wide           keys alone, where bits outside the range tell equal keys apart;
-//                                 of 8 and 16 bits all keys alone
-//     small_V, tiny               instead of all these
-//     disordered_V                a narrow pass_V with a ranker that is wrong on purpose, for the proof;
-//                                 32-bit keys only
-//     onesweep_shapes             what the host must know of them
+//     histograms, begins     once
+//     pass_V_wide            once for each digit and portion; V: bytes of a value, 0 for none
+//     pass_0_range_wide      keys alone, where bits outside the range tell equal keys apart; of 8 and
+//                            16 bits all keys alone
+//     together_V             instead of all these, for middle sizes
+//     small_V, tiny          instead of all these, for small ones
+//     disordered_V           a pass_V with a ranker that is wrong on purpose, for the proof; 32-bit keys
+//                            only
+//     onesweep_shapes        what the host must know of them
 #include "../key.cuh"
 #include "begins.cuh"
 #include "disordered.cuh"
@@ -46,7 +47,7 @@ constexpr KernelShape pass_shape() {
 }
 
 template <class S>
-constexpr KernelShape small_shape() {
+constexpr KernelShape block_shape() {
     return {S::THREADS, S::TILE, 1, sizeof(typename S::Shared)};
 }
 
@@ -57,16 +58,18 @@ constexpr KernelShape small_shape() {
         Pass<S>(task, *reinterpret_cast<PassShared<S>*>(shared_memory)).run(pass, portion); \
     }
 
-#define SMALL(name, S)                                                          \
+// Together and Small.
+#define BLOCK(name, S)                                                          \
     static_assert(sizeof(S::Shared) <= SHARED_KB * 1024, "it does not fit");    \
     extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(           \
         const __grid_constant__ Task<Key> task) {                               \
         S(task, *reinterpret_cast<typename S::Shared*>(shared_memory)).run();   \
     }
 
-#define KERNELS(V, T)              \
-    PASS(pass_##V##_wide, T::Wide) \
-    PASS(pass_##V##_narrow, T::Narrow)
+#define KERNELS(V, T)                \
+    PASS(pass_##V##_wide, T::Wide)   \
+    BLOCK(together_##V, T::Together) \
+    BLOCK(small_##V, T::Alone)
 
 using Keys = Tuning<Key, Nothing, Check::BITS>;
 using Ranges = Tuning<Key, Nothing, Check::TAGS>;
@@ -77,23 +80,20 @@ using Values16 = Tuning<Key, uint4, Check::TAGS>;
 #if SWEEPSORT_KEY_BITS > 16
 PASS(pass_0_wide, Keys::Wide)
 #endif
-PASS(pass_0_narrow, Keys::Narrow)
 PASS(pass_0_range_wide, Ranges::Wide)
+BLOCK(together_0, Keys::Together)
+BLOCK(small_0, Keys::Alone)
 KERNELS(4, Values4)
 KERNELS(8, Values8)
 KERNELS(16, Values16)
-SMALL(small_0, Keys::Alone)
-SMALL(small_4, Values4::Alone)
-SMALL(small_8, Values8::Alone)
-SMALL(small_16, Values16::Alone)
 #if SWEEPSORT_KEY_BITS == 32
 PASS(disordered_0, Keys::Disordered)
 PASS(disordered_4, Values4::Disordered)
 #endif
 
-#define SHAPES(T) pass_shape<T::Wide>(), pass_shape<T::Narrow>(), small_shape<T::Alone>()
+#define SHAPES(T) pass_shape<T::Wide>(), block_shape<T::Together>(), block_shape<T::Alone>()
 
-// histograms, then for each payload wide, narrow and small.
+// histograms, then for each payload wide, together and small; in the end disordered.
 extern "C" __device__ KernelShape onesweep_shapes[] = {
     {Histograms<Key>::THREADS, Histograms<Key>::THREADS* Histograms<Key>::LANES* Histograms<Key>::KEYS,
      Histograms<Key>::BLOCKS, Histograms<Key>::SHARED_BYTES},
@@ -102,4 +102,6 @@ extern "C" __device__ KernelShape onesweep_shapes[] = {
     SHAPES(Values4),
     SHAPES(Values8),
     SHAPES(Values16),
+    pass_shape<Keys::Disordered>(),
+    pass_shape<Values4::Disordered>(),
 };

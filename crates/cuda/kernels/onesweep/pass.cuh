@@ -83,6 +83,8 @@ struct PassShared {
     Array<u16, S::TAGS ? S::TILE : 0> tags;
     DigitScan<u32> scan;
     u32 ticket;
+    // What is taken off every code by the first move.
+    Key base;
     // Read anew where digits are taken a second time: else the compiler keeps all of them, and
     // spills.
     volatile u32 shift;
@@ -125,7 +127,9 @@ struct Pass {
 
     __device__ bool reads_records() const { return S::RECORDS && task.has(RECORDS) && !route.first; }
 
-    __device__ bool writes_records() const { return S::RECORDS && task.has(RECORDS) && !route.last; }
+    __device__ bool writes_records() const {
+        return S::RECORDS && task.has(RECORDS) && !route.last && !route.parts;
+    }
 
     __device__ u32 tiles() const { return (count + TILE - 1) / TILE; }
 
@@ -175,9 +179,9 @@ struct Pass {
     // Raw words become codes. A last tile is filled up with the greatest, which a ranker that needs
     // all lanes puts behind the tile's own; they are not counted.
     __device__ void prepare(u32 in_tile) {
-        if (route.first && !task.codec.identity) {
+        if (route.first && !(task.codec.identity && shared.base == 0)) {
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++) key[j] = task.codec.encode(key[j]);
+            for (u32 j = 0; j < ITEMS; j++) key[j] = task.codec.encode(key[j]) - shared.base;
         }
         if (in_tile < TILE) {
 #pragma unroll
@@ -318,6 +322,7 @@ struct Pass {
         if (thread == 0) {
             shared.ticket = atomicAdd(ticket, 1);
             shared.shift = digit.shift;
+            shared.base = task.has_cells() && !task.goes() ? *task.cells.base : Key(0);
         }
         __syncthreads();
 
@@ -398,7 +403,7 @@ struct Pass {
 
     __device__ void run(u32 pass, u32 portion) {
         wait_for_earlier_kernels();
-        if (!task.goes()) return;
+        if (!task.goes() && !task.has_cells()) return;
         route = task.routes[pass];
         start = u64(portion) * task.portion_tiles * TILE;
         u64 left = task.n - start;
@@ -406,7 +411,7 @@ struct Pass {
         if (route.does == Route::COPY) {
             copy();
         } else if (route.does == Route::SORT) {
-            digit = task.digit(pass);
+            digit = route.digit;
             u32 first_tile = portion * task.portion_tiles;
             sort(
                 pass, portion, task.tickets + pass * task.portions + portion,

@@ -5,12 +5,15 @@
 //     begins      their exclusive scans, and the routes (begins.cuh)
 //     pass        once for each digit (pass.cuh)
 //
+// or, for middle sizes, `together`, all of it in one launch (together.cuh).
+//
 // A digit in which all keys agree moves nothing, so its pass does nothing. Which passes these are is
 // known on the device alone, after the histograms; so the device also decides which buffer each pass
 // reads and writes, such that the last one to move keys writes the result.
 //
 // Shapes: histograms passes x RADIX; begins passes x portions x RADIX; routes passes; tickets
-// passes x portions; states passes x tiles x RADIX. Histograms and tickets begin as zeros.
+// passes x portions; states passes x tiles x RADIX. Histograms and tickets begin as zeros. Of these
+// together has routes and states alone.
 #pragma once
 
 #include "../codec.cuh"
@@ -24,6 +27,23 @@ struct Route {
     u32 does, from, to;
     // The first move reads raw words and makes the index; the last writes raw words.
     u32 first, last;
+    Digit digit;
+    // Not the last, but keys and values are apart after it.
+    u32 parts;
+};
+
+// The cells of a hybrid sort in front, where there is one (hybrid/task.cuh): its window's digits instead
+// of the keys' own, the lower one first; what lies below the window is not for onesweep then.
+template <class Key>
+struct Cells {
+    // How many keys each has, and where each begins. Null: there are none.
+    const u32* counts;
+    const u32* begins;
+    // What is taken off every code, and then the window's lowest bit.
+    const Key* base;
+    const u32* low;
+    // Bits of the upper digit and of the lower one.
+    u32 a_bits, b_bits;
 };
 
 // The buffers' numbers.
@@ -44,6 +64,16 @@ enum Flags : u32 {
 // What tells an enqueued sort that it is wanted; hybrid/task.cuh has the same.
 constexpr u32 GO = 1;
 
+// What blocks that wait for each other agree on. It begins as zeros.
+template <class Key>
+struct Agreed {
+    static constexpr u32 WORDS = sizeof(Key) < 4 ? 1 : sizeof(Key) / 4;
+    // How often a block has arrived.
+    u32 arrived;
+    // Bits in which not all codes are as the first one.
+    u32 varying[WORDS];
+};
+
 // Where a task is in place, the number of passes is even (RECORDS or APART: not one), if need be by
 // a last one of no bits.
 template <class Key>
@@ -57,8 +87,11 @@ struct Task {
     Route* routes;
     u32* tickets;
     u32* states;
-    // Where it is decided whether this sort is to be done at all: GO, or nothing is. Null: it is.
+    Agreed<Key>* agreed;
+    // Where it is decided whether this sort is to be done at all: GO; or else nothing is, or where there
+    // are cells, only the two passes over their digits. Null: it is.
     const u32* go;
+    Cells<Key> cells;
     u32 begin_bit, end_bit, passes;
     // Counts in states have 30 bits, so a pass takes one launch for each portion of fewer keys.
     u32 tiles, portion_tiles, portions;
@@ -66,6 +99,8 @@ struct Task {
     Codec<Key> codec;
 
     __device__ bool goes() const { return go == nullptr || *go == GO; }
+
+    __device__ bool has_cells() const { return cells.counts != nullptr; }
 
     __device__ bool has(Flags flag) const { return flags & flag; }
 

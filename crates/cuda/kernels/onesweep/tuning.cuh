@@ -1,5 +1,5 @@
-// The tuning table: for each width of keys and values a wide tile for large inputs, a narrow one for
-// middle sizes, where more blocks matter more than long runs, and what one block sorts alone.
+// The tuning table: for each width of keys and values a wide tile for large inputs, one of blocks that
+// wait for each other for middle sizes, and what one block sorts alone.
 //
 // A row's figures were measured on an H200 (docs/algorithms/onesweep.md, or the record in results/ that
 // the row names): the best of those tried that lie in an odd number of keys for each digit value,
@@ -16,6 +16,7 @@
 #include "pass.cuh"
 #include "small.cuh"
 #include "tiny.cuh"
+#include "together.cuh"
 
 // By bytes of a key and of its value, 0 for none. Threads of a block, keys a thread, blocks a
 // multiprocessor.
@@ -46,27 +47,29 @@ constexpr Row WIDE_ROWS[] = {
     {16, 16, 256, 7, 2},
 };
 
-constexpr Row NARROW_ROWS[] = {
-    {1, 0, 256, 9, 4},
-    {2, 0, 256, 9, 4},
-    {4, 0, 256, 9, 4},
-    {8, 0, 256, 9, 4},
-    {16, 0, 256, 7, 3},
-    {1, 4, 256, 9, 4},
-    {2, 4, 256, 9, 4},
-    {4, 4, 256, 9, 4},
-    {8, 4, 256, 9, 4},
-    {16, 4, 256, 5, 2},
-    {1, 8, 256, 9, 4},
-    {2, 8, 256, 9, 4},
-    {4, 8, 256, 9, 4},
-    {8, 8, 256, 7, 3},
-    {16, 8, 256, 5, 2},
-    {1, 16, 256, 5, 2},
-    {2, 16, 256, 5, 2},
-    {4, 16, 256, 5, 2},
-    {8, 16, 256, 5, 2},
-    {16, 16, 256, 5, 2},
+// Of blocks that wait for each other. 1024 threads, which have half the registers, take 5 us more for 1e5
+// keys; two blocks of 256, which have twice the words to read, as much.
+constexpr Row TOGETHER_ROWS[] = {
+    {1, 0, 512, 16, 1},
+    {2, 0, 512, 16, 1},
+    {4, 0, 512, 16, 1},
+    {8, 0, 512, 16, 1},
+    {16, 0, 512, 8, 1},
+    {1, 4, 512, 16, 1},
+    {2, 4, 512, 16, 1},
+    {4, 4, 512, 16, 1},
+    {8, 4, 512, 8, 1},
+    {16, 4, 512, 4, 1},
+    {1, 8, 512, 8, 1},
+    {2, 8, 512, 8, 1},
+    {4, 8, 512, 8, 1},
+    {8, 8, 512, 8, 1},
+    {16, 8, 512, 4, 1},
+    {1, 16, 512, 4, 1},
+    {2, 16, 512, 4, 1},
+    {4, 16, 512, 4, 1},
+    {8, 16, 512, 4, 1},
+    {16, 16, 512, 4, 1},
 };
 
 // What one block sorts.
@@ -111,12 +114,21 @@ constexpr Row fitted(Row row, u32 bytes) {
     return row;
 }
 
-// What one block sorts alone: beside the rows and masks of its warps.
-constexpr Row fitted_alone(Row row, u32 bytes) {
+// With less shared memory one block has half the threads.
+constexpr Row halved(Row row) {
     if (SHARED_KB < 163) row.threads /= 2;
-    u32 fixed = row.threads / WARP * RADIX * 8 + 1024, each = row.threads * bytes;
+    return row;
+}
+
+// One block beside the rows and masks of its warps, and so many words for each thread.
+constexpr Row fitted_block(Row row, u32 bytes, u32 words) {
+    u32 fixed = row.threads / WARP * RADIX * 8 + row.threads * words * 4 + 1024, each = row.threads * bytes;
     while (fixed + row.items * each > SHARED_KB * 1024) row.items--;
     return row;
+}
+
+constexpr Row alone_row(u32 bytes) {
+    return {SHARED_KB >= 163 ? 1024u : 512u, bytes <= 4 ? 16u : bytes <= 8 ? 8u : 4u, 1};
 }
 
 template <class Key, class Value, Check CHECK>
@@ -125,12 +137,10 @@ struct Tuning {
     // Short keys alone that carry tags are as long as short pairs.
     static constexpr bool TAGGED = CHECK == Check::TAGS && VALUE == 0 && KEY <= 2;
     static constexpr Row WIDE = fitted(row_of(WIDE_ROWS, KEY, TAGGED ? 4 : VALUE), KEY + VALUE);
-    static constexpr Row NARROW = fitted(row_of(NARROW_ROWS, KEY, VALUE), KEY + VALUE);
     using Wide = Shape<Key, Value, WIDE.threads, WIDE.items, WIDE.blocks, CHECK>;
-    // Narrow tiles are checked by tags, so that keys alone have one kernel for whole keys and ranges.
-    using Narrow = Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, Check::TAGS>;
-    using Disordered =
-        Shape<Key, Value, NARROW.threads, NARROW.items, NARROW.blocks, CHECK, RankDisordered>;
-    static constexpr Row ALONE = fitted_alone(row_of(ALONE_ROWS, KEY, VALUE), KEY + VALUE);
+    using Disordered = Shape<Key, Value, RADIX, 9, 4, CHECK, RankDisordered>;
+    static constexpr Row TOGETHER = fitted_block(row_of(TOGETHER_ROWS, KEY, VALUE), KEY + VALUE, 3);
+    using Together = ::Together<Key, Value, TOGETHER.threads, TOGETHER.items>;
+    static constexpr Row ALONE = fitted_block(halved(row_of(ALONE_ROWS, KEY, VALUE)), KEY + VALUE, 0);
     using Alone = Small<Key, Value, ALONE.threads, ALONE.items>;
 };

@@ -1,5 +1,5 @@
-//! Whole keys alone, most significant bits first: partitioned into cells that fit a block's shared
-//! memory, each of which one block sorts there.
+//! Whole keys, most significant bits first: moved into cells that fit a block's shared memory, each of
+//! which one block sorts there. Keys alone are partitioned; with values, see [`Records`].
 //!
 //! | n | what is launched |
 //! |---|---|
@@ -9,10 +9,13 @@
 //! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
 //!
-//! Some inputs are better sorted by digits from the lowest up, such as those of few values. So where
-//! `refine` is launched and the choice is the engine's, a whole onesweep is enqueued behind, and the
-//! device decides which of the two does nothing; see `kernels/hybrid/task.cuh`.
+//! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
+//! choice is the engine's, a whole onesweep is enqueued behind, and the device decides which of the two
+//! does nothing; see `kernels/hybrid/task.cuh`. Where the probe finds few distinct keys, they are neither
+//! partitioned nor sorted: `count` looks each up in a dictionary, and `refine` writes the result from the
+//! counts; see `kernels/hybrid/dictionary.cuh`.
 
+mod records;
 mod task;
 mod tuning;
 
@@ -28,21 +31,25 @@ use crate::error::{Error, Result};
 use crate::image::{Image, Kind};
 use crate::launch::{Argument, Grid, Launch, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
-use crate::onesweep::{Payload, Places, Sweep, TINY};
+use crate::onesweep::{Front, Payload, Places, Sweep, TINY};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
-use task::{Choice, ONESWEEP, Part, Piece, Range, Step, Task};
+use task::{Choice, FEW, ONESWEEP, Part, Piece, Range, Step, Task};
 use tuning::{CellBits, MOST_CELL_BITS, Tuning};
 
-pub use tuning::MOST_KEYS;
+pub use records::Records;
+pub use tuning::{LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
 
 /// Where there are no more cells, the last block that counts lays them out, too;
 /// `kernels/hybrid/count.cuh` has the same.
 const LAID_OUT_BY_COUNT: usize = 4096;
 
-/// Blocks that read all keys to find which bits vary; `kernels/hybrid/probe.cuh` has the same.
+/// Blocks that read all keys to find the least and the greatest; `kernels/hybrid/probe.cuh` has the same.
 const MOST_PROBE_BLOCKS: usize = 1024;
+
+/// Blocks of `count`: each of a block's threads knows what one of them has read.
+const MOST_COUNT_BLOCKS: usize = 1024;
 
 /// Shared memory that `count` has for each cell.
 const COUNTER_BYTES: u32 = 2;
@@ -71,6 +78,9 @@ mod row {
     pub const TOGETHER: usize = 9;
     /// Of what blocks that wait for each other sort in shared memory.
     pub const TOGETHER_CELLS: usize = 10;
+    pub const LOCAL_4: usize = 11;
+    pub const LOCAL_8: usize = 12;
+    pub const LOCAL_16: usize = 13;
 }
 
 /// A sort, decided.
@@ -257,37 +267,13 @@ impl Hybrid {
 
     fn task<W: Word>(&self, keys: u64, keys_to: u64) -> Task<W> {
         Task {
-            source: keys,
             result: keys_to,
-            scratch: 0,
-            // No more than MOST_KEYS.
-            n: self.n as u32,
-            key_bits: self.width.bits(),
-            a_bits: 0,
-            b_bits: 0,
-            tile: 0,
-            local_keys: 0,
-            choice: 0,
-            counts: 0,
-            begins: 0,
-            bucket_cursors: 0,
-            cell_cursors: 0,
-            tiles: 0,
-            large: 0,
-            parts: 0,
-            steps: 0,
-            pieces: 0,
-            zeros: 0,
-            zero_vectors: 0,
-            may_onesweep: 0,
-            probe_blocks: 0,
-            step_room: 0,
-            ranges: 0,
-            codec: self.codec.coder::<W>().into(),
+            ..Task::of_keys(keys, self.n, self.codec.coder::<W>().into())
         }
     }
 
-    /// What the last sort that used this workspace did. Waits for the stream.
+    /// What the last sort that used this workspace did; few distinct keys, which are counted and
+    /// written, are one pass. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Driver`], [`Error::Range`].
@@ -301,12 +287,14 @@ impl Hybrid {
             Method::Alone(_) => return Ok(ran(1)),
             Method::Cells(cells) => cells,
         };
-        if let Some(sweep) = &cells.behind
-            && cells.path(self.width, stream, workspace)? == ONESWEEP
-        {
-            return sweep.ran(stream, &cells.arrays.rest(workspace)?);
+        let Some(sweep) = &cells.behind else {
+            return Ok(ran(cells.bits.partitions() + 1));
+        };
+        match path(self.width, cells.arrays.choice, stream, workspace)? {
+            ONESWEEP => sweep.ran(stream, &cells.arrays.rest(workspace)?),
+            FEW => Ok(ran(1)),
+            _ => Ok(ran(cells.bits.partitions() + 1)),
         }
-        Ok(ran(cells.bits.partitions() + 1))
     }
 }
 
@@ -343,6 +331,19 @@ impl<'a> Kernels<'a> {
     fn persistent(&self, name: &str, shape: KernelShape, tiles: usize) -> Result<Launch> {
         let together = shape.together(&*self.module.kernel(name)?, self.device.facts())?;
         self.launch(name, shape.grid(tiles.min(together as usize) as u32))
+    }
+
+    /// The bits of the cells, given how many bits can tell them at most, and the kernel that counts them.
+    fn counted(&self, n: usize, bits: impl Fn(u32) -> CellBits) -> Result<(CellBits, Launch)> {
+        let kernel = self.module.kernel("count")?;
+        let counters = kernel.max_dynamic_shared_bytes() / COUNTER_BYTES;
+        let bits = bits(MOST_CELL_BITS.min(counters.max(4).ilog2()));
+        // Of its own it has what a dictionary takes.
+        let mut shape = self.shapes.get(row::COUNT)?;
+        shape.shared_bytes = shape.shared_bytes.max(COUNTER_BYTES * bits.cells() as u32);
+        let tiles = n.div_ceil(shape.tile as usize);
+        let count = self.persistent("count", shape, tiles.min(MOST_COUNT_BLOCKS))?;
+        Ok((bits, count))
     }
 
     /// In one block, if it has room for so many keys.
@@ -417,14 +418,8 @@ impl<'a> Kernels<'a> {
     /// In a launch for each step.
     fn apart(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
         let shape = |row| self.shapes.get(row);
-        let counting = self.module.kernel("count")?;
-        let counters = counting.max_dynamic_shared_bytes() / COUNTER_BYTES;
-        let bits = tuning.cell_bits(n, MOST_CELL_BITS.min(counters.max(4).ilog2()));
+        let (bits, count) = self.counted(n, |most| tuning.cell_bits(n, most))?;
         let cells = bits.cells();
-        let count = KernelShape {
-            shared_bytes: COUNTER_BYTES * cells as u32,
-            ..shape(row::COUNT)?
-        };
 
         let wide = shape(row::PARTITION_WIDE)?;
         // Where not every other multiprocessor would have a tile, there are more of narrow ones.
@@ -467,7 +462,7 @@ impl<'a> Kernels<'a> {
         let sizes = self.sizes(bits, probe_blocks, local.tile, &behind)?;
         let steps = Steps::Apart(Box::new(Apart {
             probe: self.launch("probe", probe.grid(probe_blocks))?,
-            count: self.persistent("count", count, n.div_ceil(count.tile as usize))?,
+            count,
             counts: 1 + u32::from(behind.is_some()),
             lay_out,
             partitions,
@@ -550,8 +545,9 @@ impl Cells {
                 let go = task.choice + offset_of!(Choice<W>, path) as u64;
                 let places = Places::of_keys(task.source, task.result);
                 let rest = self.arrays.rest(workspace)?;
+                let front = Front { go, cells: None };
                 // SAFETY: the caller's promise; the first launch clears what the onesweep counts in.
-                unsafe { sweep.enqueue_if(go, stream, places, &rest, clock) }
+                unsafe { sweep.enqueue_behind(front, stream, places, &rest, clock) }
             }
         }
     }
@@ -580,17 +576,21 @@ impl Cells {
         task.ranges = arrays.ranges.within(workspace)?.address();
         Ok(())
     }
+}
 
-    /// What the device decided.
-    fn path(&self, width: Width, stream: &Stream, workspace: &SliceMut<'_, u8>) -> Result<u32> {
-        let choice = self.arrays.choice.within(workspace)?;
-        let mut words = vec![0u32; self.arrays.choice.len()];
-        // SAFETY: the array has so many words in the workspace.
-        let written = unsafe { Slice::from_raw(choice, words.len()) };
-        stream.read(written, &mut words)?;
-        let at = with_width!(width, |W| offset_of!(Choice<W>, path)) / size_of::<u32>();
-        Ok(words[at])
-    }
+/// What the device decided.
+fn path(
+    width: Width,
+    choice: Span<u32>,
+    stream: &Stream,
+    workspace: &SliceMut<'_, u8>,
+) -> Result<u32> {
+    let mut words = vec![0u32; choice.len()];
+    // SAFETY: the array has so many words in the workspace.
+    let written = unsafe { Slice::from_raw(choice.within(workspace)?, words.len()) };
+    stream.read(written, &mut words)?;
+    let at = with_width!(width, |W| offset_of!(Choice<W>, path)) / size_of::<u32>();
+    Ok(words[at])
 }
 
 impl Arrays {
@@ -605,8 +605,8 @@ impl Arrays {
         let behind = onesweep.array(sizes.behind);
         layout.array::<u8>(sizes.behind_zeros);
         let zeros = layout.all();
-        let ranges = sizes.probe_blocks as usize * size_of::<Range<u128>>();
-        let ranges = layout.array(ranges);
+        let blocks = sizes.probe_blocks as usize + MOST_COUNT_BLOCKS;
+        let ranges = layout.array(blocks * size_of::<Range<u128>>());
         let begins = layout.array(cells + 1);
         let bucket_cursors = layout.array(buckets);
         let cell_cursors = layout.array(cells);

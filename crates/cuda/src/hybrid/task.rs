@@ -30,39 +30,91 @@ pub struct Task<W> {
     pub zeros: u64,
     pub zero_vectors: u32,
     pub may_onesweep: u32,
+    pub must_fit: u32,
     pub probe_blocks: u32,
     pub step_room: u32,
     pub ranges: u64,
     pub codec: Codec<W>,
 }
 
+impl<W> Task<W> {
+    /// Of so many keys at that address, with no room for anything yet.
+    pub fn of_keys(keys: u64, n: usize, codec: Codec<W>) -> Task<W> {
+        Task {
+            source: keys,
+            result: 0,
+            scratch: 0,
+            // No more than MOST_KEYS.
+            n: n as u32,
+            key_bits: 8 * size_of::<W>() as u32,
+            a_bits: 0,
+            b_bits: 0,
+            tile: 0,
+            local_keys: 0,
+            choice: 0,
+            counts: 0,
+            begins: 0,
+            bucket_cursors: 0,
+            cell_cursors: 0,
+            tiles: 0,
+            large: 0,
+            parts: 0,
+            steps: 0,
+            pieces: 0,
+            zeros: 0,
+            zero_vectors: 0,
+            may_onesweep: 0,
+            must_fit: 0,
+            probe_blocks: 0,
+            step_room: 0,
+            ranges: 0,
+            codec,
+        }
+    }
+}
+
+/// The local sort of records: where onesweep's passes have left them, and where they go.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Values<W> {
+    pub cells: Task<W>,
+    pub keys_from: u64,
+    pub values_from: u64,
+    pub keys_to: u64,
+    pub values_to: u64,
+}
+
 /// What the device finds out and decides.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Choice<W> {
+    pub base: W,
     pub prefix: W,
     pub varying: W,
     pub path: u32,
     pub low: u32,
-    pub largest: u32,
     pub missed: u32,
     pub done: u32,
     pub tickets: [u32; 2],
     pub large: u32,
+    pub crowd: u32,
     pub pieces: u32,
     pub queue: [u32; 3],
 }
 
-/// Which bits some code has set, and which some code has clear.
+/// The least and the greatest of some codes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Range<W> {
-    pub set: W,
-    pub clear: W,
+    pub least: W,
+    pub greatest: W,
 }
 
 /// A value of `path`: the onesweep behind sorts, and the hybrid sort does nothing.
 pub const ONESWEEP: u32 = 1;
+
+/// Another: few distinct keys are counted and written.
+pub const FEW: u32 = 2;
 
 /// Digits of a part.
 const PART_RADIX: usize = 256;
@@ -107,9 +159,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (184, 48, 128, 152, 140, 160));
-        assert_eq!(task!(u64), (200, 48, 128, 152, 140, 160));
-        assert_eq!(task!(u128), (240, 48, 128, 152, 140, 160));
+        assert_eq!(task!(u32), (192, 48, 128, 160, 140, 168));
+        assert_eq!(task!(u64), (208, 48, 128, 160, 140, 168));
+        assert_eq!(task!(u128), (256, 48, 128, 160, 140, 176));
         macro_rules! choice {
             ($W:ty) => {
                 (
@@ -120,9 +172,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (56, 8, 36, 44));
-        assert_eq!(choice!(u64), (64, 16, 44, 52));
-        assert_eq!(choice!(u128), (80, 32, 60, 68));
+        assert_eq!(choice!(u32), (60, 12, 36, 48));
+        assert_eq!(choice!(u64), (72, 24, 48, 60));
+        assert_eq!(choice!(u128), (96, 48, 72, 84));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)

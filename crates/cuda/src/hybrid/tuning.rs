@@ -70,6 +70,30 @@ const TABLE: [Tuning; 3] = [
     },
 ];
 
+/// Bits that tell a record's place in its cell. So many at least are the window's, and a code's other
+/// bits and the place fit a code; `kernels/hybrid/local_values.cuh` has the same.
+const POSITION_BITS: u32 = 13;
+
+/// From so many records on, values included, two passes and a local sort are ahead of a pass for each
+/// byte.
+pub const LEAST_RECORDS: usize = 1 << 23;
+
+/// More records than this are for onesweep: so many would make cells that are too large for a block.
+pub const MOST_RECORDS: usize = 1 << 28;
+
+/// The digits for so many records, where cells are told by so many bits at most.
+pub fn record_bits(n: usize, most: u32) -> CellBits {
+    let both = bits(n, MOST_RECORDS >> MOST_CELL_BITS).clamp(POSITION_BITS.min(most), most);
+    let a = both.div_ceil(2);
+    CellBits { a, b: both - a }
+}
+
+/// Whether blocks that sort so many records have room for these cells, and for what chance adds to
+/// evenly spread ones.
+pub fn records_fit(n: usize, bits: CellBits, local_keys: usize) -> bool {
+    bits.a + bits.b >= POSITION_BITS && 12 * n.div_ceil(bits.cells()) <= 11 * local_keys
+}
+
 /// More keys than this are for onesweep: so many would make cells that are all too large for a block.
 pub const MOST_KEYS: usize = (1 << 30) + (1 << 30) / 10;
 

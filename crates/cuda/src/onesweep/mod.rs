@@ -5,11 +5,13 @@
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
 //! | to a block's shared memory | `small`: one block, all passes |
+//! | to 2^20, keys alone to 2^21, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
 mod task;
+mod tuning;
 
 use std::sync::Arc;
 
@@ -20,12 +22,14 @@ use crate::args;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::image::{Image, Kind};
-use crate::launch::{Argument, Grid, Kernel, Module};
+use crate::launch::{Argument, Grid, Kernel, Launch, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
-use task::{APART, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
+pub use task::Cells;
+use task::{APART, Agreed, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
+use tuning::Tuning;
 
 /// Bits of a digit, and how many values it has.
 pub const RADIX_BITS: u32 = 8;
@@ -40,6 +44,10 @@ const WARP: u32 = 32;
 /// Counts of look-back have 30 bits, so a launch takes fewer keys.
 const PORTION_KEYS: usize = (1 << 30) - 1;
 
+/// Blocks of a group, of which each has a word for all of them; `kernels/onesweep/together.cuh` has the
+/// same.
+const GROUP: u32 = 12;
+
 /// What travels with the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
@@ -52,7 +60,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    fn bytes(self) -> usize {
+    pub fn bytes(self) -> usize {
         match self {
             Payload::None => 0,
             Payload::Value(bytes) | Payload::Index(bytes) => bytes,
@@ -84,6 +92,15 @@ impl Places {
     }
 }
 
+/// A hybrid sort that is enqueued in front, and decides on the device what a onesweep does.
+#[derive(Clone, Copy, Debug)]
+pub struct Front {
+    /// The address of a word that is 1 where the onesweep is to sort.
+    pub go: u64,
+    /// Where it is to move keys by the digits of these cells if it is not to sort.
+    pub cells: Option<Cells>,
+}
+
 /// A sort, decided.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -95,6 +112,8 @@ pub struct Sweep {
     /// Whether launches may begin before the one in front has ended; the kernels then wait for its
     /// end by themselves.
     dependent: bool,
+    /// Whether keys and values lie together between the first and the last move.
+    records: bool,
     method: Method,
 }
 
@@ -112,7 +131,16 @@ enum Method {
         threads: u32,
         shared_bytes: u32,
     },
+    /// One launch of blocks that wait for each other.
+    Together(Box<Together>),
     Passes(Box<Passes>),
+}
+
+/// The kernel, its grid, and the workspace.
+#[derive(Clone, Debug)]
+struct Together {
+    launch: Launch,
+    arrays: Arrays,
 }
 
 /// The kernels, their grids, and the workspace.
@@ -130,34 +158,58 @@ struct Passes {
     arrays: Arrays,
 }
 
-/// The image's table of shapes: of the histograms, then for each payload wide, narrow and small.
+/// The image's table of shapes: of the histograms, then for each payload wide, together and small; in the
+/// end disordered, of keys alone and with values.
 const SHAPES: &str = "onesweep_shapes";
 const HISTOGRAMS: usize = 0;
 const WIDE: usize = 1;
-const NARROW: usize = 2;
+const TOGETHER: usize = 2;
 const SMALL: usize = 3;
+const DISORDERED: [usize; 2] = [16, 17];
 
-/// The kernels for a payload: their place among the shapes, and the names of those of a pass.
+/// The kernels for a payload: their place among the shapes, and their names.
 #[derive(Clone, Copy)]
 struct Kernels {
     row: usize,
     wide: &'static str,
-    narrow: &'static str,
+    together: &'static str,
 }
 
 impl Kernels {
-    /// Of keys alone, of which all bits or some decide; of values. Narrow keys have one for both.
+    /// Of keys alone, of which all bits or some decide; of values. Blocks that wait for each other sort
+    /// both alike.
     fn of(width: Width, payload: Payload, whole: bool) -> Option<Kernels> {
         let apart = whole && width.bits() > 16;
-        let (row, wide, narrow) = match (payload.bytes(), apart) {
-            (0, true) => (0, "pass_0_wide", "pass_0_narrow"),
-            (0, false) => (1, "pass_0_range_wide", "pass_0_narrow"),
-            (4, _) => (2, "pass_4_wide", "pass_4_narrow"),
-            (8, _) => (3, "pass_8_wide", "pass_8_narrow"),
-            (16, _) => (4, "pass_16_wide", "pass_16_narrow"),
+        let (row, wide, together) = match (payload.bytes(), apart) {
+            (0, true) => (0, "pass_0_wide", "together_0"),
+            (0, false) => (1, "pass_0_range_wide", "together_0"),
+            (4, _) => (2, "pass_4_wide", "together_4"),
+            (8, _) => (3, "pass_8_wide", "together_8"),
+            (16, _) => (4, "pass_16_wide", "together_16"),
             _ => return None,
         };
-        Some(Kernels { row, wide, narrow })
+        Some(Kernels {
+            row,
+            wide,
+            together,
+        })
+    }
+
+    /// With their module and its shapes.
+    fn find(
+        device: &Device,
+        width: Width,
+        payload: Payload,
+        whole: bool,
+    ) -> Result<(Arc<Module>, Shapes, Kernels)> {
+        let image = Image::of(Kind::Onesweep, width.bits()).unwrap_or(Image::ALL[0]);
+        let module = device.module(image)?;
+        let shapes = Shapes::of(&module, SHAPES)?;
+        let kernels = Kernels::of(width, payload, whole).ok_or_else(|| Error::NoKernel {
+            image: image.to_string(),
+            kernel: format!("pass with values of {} bytes", payload.bytes()),
+        })?;
+        Ok((module, shapes, kernels))
     }
 
     /// The row of one of its shapes.
@@ -166,9 +218,11 @@ impl Kernels {
     }
 }
 
-/// The workspace's arrays. The first two begin as zeros; `histograms` clears the states.
+/// The workspace's arrays. The first three begin as zeros; the first kernel clears the states. Blocks
+/// that wait for each other have no use for histograms, tickets and begins, and others for `agreed`.
 #[derive(Clone, Copy, Debug)]
 struct Arrays {
+    agreed: Span<Agreed>,
     histograms: Span<u64>,
     tickets: Span<u32>,
     zeros: Span<u8>,
@@ -193,15 +247,9 @@ impl Sweep {
         payload: Payload,
         spec: &Spec,
     ) -> Result<Sweep> {
-        let image = Image::of(Kind::Onesweep, width.bits()).unwrap_or(Image::ALL[0]);
-        let module = device.module(image)?;
-        let shapes = Shapes::of(&module, SHAPES)?;
         let bits = (spec.bits.start, spec.bits.end);
         let whole = bits == (0, width.bits());
-        let kernels = Kernels::of(width, payload, whole).ok_or_else(|| Error::NoKernel {
-            image: image.to_string(),
-            kernel: format!("pass with values of {} bytes", payload.bytes()),
-        })?;
+        let (module, shapes, kernels) = Kernels::find(device, width, payload, whole)?;
         let small = shapes.get(kernels.shape(SMALL))?;
         let mut sweep = Sweep {
             n,
@@ -210,6 +258,7 @@ impl Sweep {
             codec: spec.codec,
             bits,
             dependent: device.facts().kernels_wait(),
+            records: false,
             method: Method::Nothing,
         };
         sweep.method = match n {
@@ -223,41 +272,73 @@ impl Sweep {
                 threads: small_threads(n, small),
                 shared_bytes: small.shared_bytes,
             },
-            _ => {
-                let passes = Passes::new(device, &module, &shapes, kernels, &sweep)?;
-                Method::Passes(Box::new(passes))
-            }
+            _ => match Together::new(device, &module, &shapes, kernels, &sweep)? {
+                Some(together) => Method::Together(Box::new(together)),
+                None => {
+                    let shape = shapes.get(kernels.shape(WIDE))?;
+                    sweep.by_passes(device, &module, kernels.wide, shape)?;
+                    return Ok(sweep);
+                }
+            },
         };
         Ok(sweep)
     }
 
-    /// Ranks by a kernel that is wrong on purpose, for the proof that a wrong tile is found and ranked
-    /// again. Of 32-bit keys alone or with values of 4 bytes; others stay as they are.
+    /// By passes, however few keys there are, that can move keys by the digits of cells; of one key at
+    /// least, and fewer than 2^30.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn over_cells(
+        device: &Device,
+        n: usize,
+        width: Width,
+        payload: Payload,
+        spec: &Spec,
+    ) -> Result<Sweep> {
+        let mut sweep = Self::new(device, n, width, payload, spec)?;
+        if !matches!(sweep.method, Method::Passes(_)) {
+            let (module, shapes, kernels) = Kernels::find(device, width, payload, true)?;
+            let shape = shapes.get(kernels.shape(WIDE))?;
+            sweep.by_passes(device, &module, kernels.wide, shape)?;
+        }
+        Ok(sweep)
+    }
+
+    /// By a launch of this kernel for each pass.
+    fn by_passes(
+        &mut self,
+        device: &Device,
+        module: &Module,
+        pass: &str,
+        shape: KernelShape,
+    ) -> Result<()> {
+        self.records = self.payload.bytes() == self.width.bytes();
+        let passes = Passes::with(device, module, pass, shape, self)?;
+        self.method = Method::Passes(Box::new(passes));
+        Ok(())
+    }
+
+    /// Sorts by passes with a ranker that is wrong on purpose, for the proof that a wrong tile is found
+    /// and ranked again. Of 32-bit keys alone or with values of 4 bytes; others stay as they are.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn disordered(mut self, device: &Device) -> Result<Sweep> {
-        let name = match (&self.method, self.width, self.payload.bytes()) {
-            (Method::Passes(_), Width::W32, 0) => "disordered_0",
-            (Method::Passes(_), Width::W32, 4) => "disordered_4",
+        let (name, row) = match (&self.method, self.width, self.payload.bytes()) {
+            (Method::Nothing | Method::Tiny { .. } | Method::Small { .. }, ..) => return Ok(self),
+            (_, Width::W32, 0) => ("disordered_0", DISORDERED[0]),
+            (_, Width::W32, 4) => ("disordered_4", DISORDERED[1]),
             _ => return Ok(self),
         };
-        let image = Image::of(Kind::Onesweep, self.width.bits()).unwrap_or(Image::ALL[0]);
-        let module = device.module(image)?;
-        let kernels =
-            Kernels::of(self.width, self.payload, true).ok_or_else(|| Error::NoKernel {
-                image: image.to_string(),
-                kernel: name.to_owned(),
-            })?;
-        let shape = Shapes::of(&module, SHAPES)?.get(kernels.shape(NARROW))?;
-        let renewed = Passes::with(device, &module, name, shape, &self)?;
-        self.method = Method::Passes(Box::new(renewed));
+        let (module, shapes, _) = Kernels::find(device, self.width, self.payload, true)?;
+        self.by_passes(device, &module, name, shapes.get(row)?)?;
         Ok(self)
     }
 
     /// Whether one launch of one block does it all, without a workspace.
     pub fn is_one_block(&self) -> bool {
-        !matches!(self.method, Method::Passes(_))
+        self.arrays().is_none()
     }
 
     /// Digits that the bits have.
@@ -267,17 +348,20 @@ impl Sweep {
 
     /// Bytes of the workspace.
     pub fn workspace_bytes(&self) -> usize {
-        match &self.method {
-            Method::Nothing | Method::Tiny { .. } | Method::Small { .. } => 0,
-            Method::Passes(passes) => passes.arrays.bytes,
-        }
+        self.arrays().map_or(0, |arrays| arrays.bytes)
     }
 
     /// Bytes at the workspace's start that begin as zeros.
     pub fn zero_bytes(&self) -> usize {
+        self.arrays().map_or(0, |arrays| arrays.zeros.len())
+    }
+
+    /// The arrays of the workspace, if it has one.
+    fn arrays(&self) -> Option<&Arrays> {
         match &self.method {
-            Method::Nothing | Method::Tiny { .. } | Method::Small { .. } => 0,
-            Method::Passes(passes) => passes.arrays.zeros.len(),
+            Method::Nothing | Method::Tiny { .. } | Method::Small { .. } => None,
+            Method::Together(together) => Some(&together.arrays),
+            Method::Passes(passes) => Some(&passes.arrays),
         }
     }
 
@@ -285,15 +369,9 @@ impl Sweep {
         matches!(self.payload, Payload::Index(_))
     }
 
-    /// Whether keys and values lie together between the first and the last move: as long as each
-    /// other, they are then read and written at once.
-    fn records(&self) -> bool {
-        self.payload.bytes() == self.width.bytes()
-    }
-
     /// Whether keys go to and fro within the workspace alone.
     fn apart(&self) -> bool {
-        self.records() || self.is_index()
+        self.records || self.is_index()
     }
 
     /// Passes that are launched: one for each digit and, in place, one more that has no bits where
@@ -324,22 +402,21 @@ impl Sweep {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         with_width!(self.width, |W| unsafe {
-            self.enqueue_words::<W>(0, stream, places, workspace, clock)
+            self.enqueue_words::<W>(None, stream, places, workspace, clock)
         })
     }
 
-    /// As [`enqueue`](Self::enqueue), of a sort by passes that does nothing unless the word at the
-    /// address `go` is 1 when its turn comes. Somebody before it has cleared the
-    /// [`zero_bytes`](Self::zero_bytes).
+    /// As [`enqueue`](Self::enqueue), of a sort with a workspace that does what the hybrid sort in front of it
+    /// has decided when its turn comes. That one has cleared the [`zero_bytes`](Self::zero_bytes).
     ///
     /// # Errors
     /// As there.
     ///
     /// # Safety
-    /// As there; `go` is the address of a word on the device.
-    pub unsafe fn enqueue_if(
+    /// As there; what is in front has addresses on the device.
+    pub unsafe fn enqueue_behind(
         &self,
-        go: u64,
+        front: Front,
         stream: &Stream,
         places: Places,
         workspace: &SliceMut<'_, u8>,
@@ -347,15 +424,15 @@ impl Sweep {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         with_width!(self.width, |W| unsafe {
-            self.enqueue_words::<W>(go, stream, places, workspace, clock)
+            self.enqueue_words::<W>(Some(front), stream, places, workspace, clock)
         })
     }
 
     /// # Safety
-    /// As [`enqueue`](Self::enqueue), and with an address as [`enqueue_if`](Self::enqueue_if).
+    /// As [`enqueue`](Self::enqueue), or as [`enqueue_behind`](Self::enqueue_behind).
     unsafe fn enqueue_words<W: Word>(
         &self,
-        go: u64,
+        front: Option<Front>,
         stream: &Stream,
         places: Places,
         workspace: &SliceMut<'_, u8>,
@@ -366,11 +443,32 @@ impl Sweep {
             return Ok(());
         }
         let mut task = self.task::<W>(places, in_place);
-        task.go = go;
+        if let Some(front) = front {
+            task.go = front.go;
+            task.cells = front.cells.unwrap_or_default();
+        }
         let next = |grid: Grid| grid.dependent_if(self.dependent);
+        if let Some(arrays) = self.arrays() {
+            arrays.locate(&mut task, workspace)?;
+            if front.is_none() {
+                // SAFETY: the workspace has so many bytes, which this sort alone uses.
+                let zeros = unsafe {
+                    SliceMut::from_raw(arrays.zeros.within(workspace)?, arrays.zeros.len())
+                };
+                stream.fill(zeros, 0)?;
+            }
+        }
+        // What follows zeros does not begin early.
+        let first = |grid: Grid| grid.dependent_if(self.dependent && front.is_some());
         let passes = match &self.method {
             Method::Nothing => return Ok(()),
             Method::Passes(passes) => passes,
+            Method::Together(together) => {
+                let (kernel, grid) = &together.launch;
+                // SAFETY: the caller's promise, and the arrays of the workspace have the kernel's shapes.
+                unsafe { stream.launch(kernel, first(*grid), args![Argument::plain(&task)])? };
+                return end(clock, Stage::Scatter, stream);
+            }
             Method::Tiny { kernel, threads } => {
                 let bytes = self.payload.bytes() as u32;
                 let arguments = args![Argument::plain(&task), bytes];
@@ -390,20 +488,11 @@ impl Sweep {
                 return end(clock, Stage::Local, stream);
             }
         };
-        passes.locate(&mut task, workspace)?;
+        passes.locate(&mut task);
         let (histograms, grid) = &passes.histograms;
-        let grid = if go == 0 {
-            let zeros = passes.arrays.zeros;
-            // SAFETY: the workspace has so many bytes, which this sort alone uses.
-            let zeroed = unsafe { SliceMut::from_raw(zeros.within(workspace)?, zeros.len()) };
-            stream.fill(zeroed, 0)?;
-            *grid
-        } else {
-            next(*grid)
-        };
         // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
         unsafe {
-            stream.launch(histograms, grid, args![Argument::plain(&task)])?;
+            stream.launch(histograms, first(*grid), args![Argument::plain(&task)])?;
             end(clock, Stage::Histogram, stream)?;
             let grid = next(Grid::new(1, RADIX as u32));
             stream.launch(&passes.begins, grid, args![Argument::plain(&task)])?;
@@ -433,7 +522,9 @@ impl Sweep {
             routes: 0,
             tickets: 0,
             states: 0,
+            agreed: 0,
             go: 0,
+            cells: Cells::default(),
             begin_bit: self.bits.0,
             end_bit: self.bits.1,
             passes: self.passes(in_place),
@@ -443,12 +534,27 @@ impl Sweep {
             flags: flag(IN_PLACE, in_place)
                 | flag(INDEX, self.is_index())
                 | flag(APART, self.is_index())
-                | flag(RECORDS, self.records()),
+                | flag(RECORDS, self.records),
             codec: self.codec.coder::<W>().into(),
         };
         (task.keys[SOURCE], task.keys[RESULT]) = (places.keys, places.keys_to);
         (task.values[SOURCE], task.values[RESULT]) = (places.values, places.values_to);
         task
+    }
+
+    /// Where keys, or records, and values lie after two passes by the digits of cells.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for a workspace that is too small.
+    pub fn moved(&self, places: Places, workspace: &SliceMut<'_, u8>) -> Result<(u64, u64)> {
+        match &self.method {
+            Method::Passes(passes) if self.apart() => {
+                let Arrays { keys, values, .. } = &passes.arrays;
+                let keys = keys[1].within(workspace)?.address();
+                Ok((keys, values[1].within(workspace)?.address()))
+            }
+            _ => Ok((places.keys_to, places.values_to)),
+        }
     }
 
     /// What the last sort that used this workspace did. Waits for the stream.
@@ -460,10 +566,10 @@ impl Sweep {
             algorithm: Algorithm::Onesweep.name(),
             passes,
         };
-        let Method::Passes(passes) = &self.method else {
+        let Some(arrays) = self.arrays() else {
             return Ok(ran(self.digits()));
         };
-        let routes = passes.arrays.routes.within(workspace)?;
+        let routes = arrays.routes.within(workspace)?;
         let mut found = vec![Route::default(); self.digits() as usize];
         // SAFETY: there are more routes than digits in the workspace.
         let written = unsafe { Slice::from_raw(routes, found.len()) };
@@ -473,25 +579,33 @@ impl Sweep {
     }
 }
 
-impl Passes {
+impl Together {
+    /// If there are not so many keys that passes are quicker.
     fn new(
         device: &Device,
         module: &Module,
         shapes: &Shapes,
         kernels: Kernels,
         sweep: &Sweep,
-    ) -> Result<Passes> {
-        let wide = shapes.get(kernels.shape(WIDE))?;
-        let multiprocessors = device.facts().multiprocessors as usize;
-        // Where not every other multiprocessor would have a tile, there are more of narrow ones.
-        let is_wide = 2 * sweep.n >= wide.tile as usize * multiprocessors;
-        let (shape, pass) = match is_wide {
-            true => (wide, kernels.wide),
-            false => (shapes.get(kernels.shape(NARROW))?, kernels.narrow),
-        };
-        Self::with(device, module, pass, shape, sweep)
+    ) -> Result<Option<Together>> {
+        let tuning = Tuning::of(sweep.payload);
+        let shape = shapes.get(kernels.shape(TOGETHER))?;
+        let kernel = module.kernel(kernels.together)?;
+        let most = shape.together(&kernel, device.facts())? as usize;
+        let room = most * tuning.tiles * shape.tile as usize;
+        if sweep.n > tuning.together.min(room) {
+            return Ok(None);
+        }
+        let blocks = sweep.n.div_ceil(tuning.block).min(most) as u32;
+        let grid = shape.grid(blocks).cooperative();
+        Ok(Some(Together {
+            launch: (kernel, grid),
+            arrays: Arrays::of_blocks(sweep, blocks),
+        }))
     }
+}
 
+impl Passes {
     /// With this kernel for the passes.
     fn with(
         device: &Device,
@@ -528,43 +642,39 @@ impl Passes {
         })
     }
 
-    /// Fills in where the workspace's arrays lie.
-    fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
-        let arrays = &self.arrays;
-        task.histograms = arrays.histograms.within(workspace)?.address();
-        task.begins = arrays.begins.within(workspace)?.address();
-        task.routes = arrays.routes.within(workspace)?.address();
-        task.tickets = arrays.tickets.within(workspace)?.address();
-        task.states = arrays.states.within(workspace)?.address();
-        for (slot, which) in [(SCRATCH, 0), (OTHER, 1)] {
-            task.keys[slot] = arrays.keys[which].within(workspace)?.address();
-            task.values[slot] = arrays.values[which].within(workspace)?.address();
-        }
+    /// Fills in how many tiles there are.
+    fn locate<W>(&self, task: &mut Task<W>) {
         task.tiles = self.tiles;
         task.portion_tiles = self.portion_tiles;
         task.portions = self.portions;
-        Ok(())
     }
 }
 
 impl Arrays {
+    /// Of passes.
     fn of(sweep: &Sweep, tiles: u32, portions: u32) -> Arrays {
+        Self::new(sweep, 0, portions as usize, tiles as usize)
+    }
+
+    /// Of so many blocks that wait for each other.
+    fn of_blocks(sweep: &Sweep, blocks: u32) -> Arrays {
+        Self::new(sweep, 1, 0, (blocks + blocks.div_ceil(GROUP)) as usize)
+    }
+
+    /// With so many of `agreed`, portions, and rows of states for a pass.
+    fn new(sweep: &Sweep, agreed: usize, portions: usize, states: usize) -> Arrays {
         let in_place = !sweep.is_index();
         let passes = sweep.passes(in_place) as usize;
-        let tiles = tiles as usize;
-        let portions = portions as usize;
         let mut layout = Layout::new();
-        let histograms = layout.array(passes * RADIX);
+        let agreed = layout.array(agreed);
+        let histograms = layout.array(passes * portions.min(1) * RADIX);
         let tickets = layout.array(passes * portions);
         let zeros = layout.all();
-        let states = layout.array(passes.saturating_mul(tiles).saturating_mul(RADIX));
+        let states = layout.array(passes.saturating_mul(states).saturating_mul(RADIX));
         let begins = layout.array(passes * portions * RADIX);
         let routes = layout.array(passes);
+        // Records lie where keys and behind them values do.
         let (key, value) = (sweep.width.bytes(), sweep.payload.bytes());
-        let (key, value) = match sweep.records() {
-            true => (key + value, 0),
-            false => (key, value),
-        };
         // One move needs no scratch memory; with two, keys are there once.
         let used = match passes {
             1 => 0,
@@ -578,6 +688,7 @@ impl Arrays {
             values[slot] = layout.array(sweep.n.saturating_mul(value));
         }
         Arrays {
+            agreed,
             histograms,
             tickets,
             zeros,
@@ -588,6 +699,21 @@ impl Arrays {
             values,
             bytes: layout.bytes(),
         }
+    }
+
+    /// Fills in where they lie.
+    fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
+        task.agreed = self.agreed.within(workspace)?.address();
+        task.histograms = self.histograms.within(workspace)?.address();
+        task.begins = self.begins.within(workspace)?.address();
+        task.routes = self.routes.within(workspace)?.address();
+        task.tickets = self.tickets.within(workspace)?.address();
+        task.states = self.states.within(workspace)?.address();
+        for (slot, which) in [(SCRATCH, 0), (OTHER, 1)] {
+            task.keys[slot] = self.keys[which].within(workspace)?.address();
+            task.values[slot] = self.values[which].within(workspace)?.address();
+        }
+        Ok(())
     }
 }
 

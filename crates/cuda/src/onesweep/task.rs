@@ -29,7 +29,9 @@ pub struct Task<W> {
     pub routes: u64,
     pub tickets: u64,
     pub states: u64,
+    pub agreed: u64,
     pub go: u64,
+    pub cells: Cells,
     pub begin_bit: u32,
     pub end_bit: u32,
     pub passes: u32,
@@ -38,6 +40,26 @@ pub struct Task<W> {
     pub portions: u32,
     pub flags: u32,
     pub codec: Codec<W>,
+}
+
+/// The cells of a hybrid sort in front; without counts there are none.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Cells {
+    pub counts: u64,
+    pub begins: u64,
+    pub base: u64,
+    pub low: u64,
+    pub a_bits: u32,
+    pub b_bits: u32,
+}
+
+/// What blocks that wait for each other agree on; of 128-bit keys, for the others have less.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Agreed {
+    pub arrived: u32,
+    pub varying: [u32; 4],
 }
 
 /// What a pass did, and from which buffer to which.
@@ -49,6 +71,9 @@ pub struct Route {
     pub to: u32,
     pub first: u32,
     pub last: u32,
+    pub shift: u32,
+    pub mask: u32,
+    pub parts: u32,
 }
 
 impl Route {
@@ -67,20 +92,20 @@ mod tests {
     fn tasks_are_laid_out_as_the_kernels_have_them() {
         assert_eq!(
             (size_of::<Task<u8>>(), offset_of!(Task<u8>, codec)),
-            (160, 148)
+            (208, 196)
         );
         assert_eq!(
             (size_of::<Task<u32>>(), offset_of!(Task<u32>, codec)),
-            (176, 148)
+            (224, 196)
         );
         assert_eq!(
             (size_of::<Task<u64>>(), offset_of!(Task<u64>, codec)),
-            (192, 152)
+            (240, 200)
         );
         assert_eq!(
             (size_of::<Task<u128>>(), offset_of!(Task<u128>, codec)),
-            (240, 160)
+            (288, 208)
         );
-        assert_eq!(size_of::<Route>(), 20);
+        assert_eq!(size_of::<Route>(), 32);
     }
 }

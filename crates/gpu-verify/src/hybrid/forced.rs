@@ -73,7 +73,7 @@ fn sorts<W: Word + Ordered>(rig: &Rig) -> Result<usize> {
     Ok(2 * inputs.len())
 }
 
-/// An algorithm for keys alone has no plan for anything else.
+/// An algorithm has no plan for what it does not take.
 fn refusals(rig: &Rig, width: Width) -> Result<usize> {
     const KEYS: usize = 100_003;
     /// More than a hybrid sort takes.
@@ -88,9 +88,14 @@ fn refusals(rig: &Rig, width: Width) -> Result<usize> {
         (other, alone, 0..bits),
         (own, alone, 1..bits),
         (own, alone, 0..bits - 1),
-        (own, Shape::pairs(KEYS, width, 4), 0..bits),
-        (own, Shape::argsort(KEYS, width, 4), 0..bits),
     ];
+    // A hybrid sort takes values, too.
+    let records = match own {
+        "hybrid" => MANY,
+        _ => KEYS,
+    };
+    refused.push((own, Shape::pairs(records, width, 4), 0..bits));
+    refused.push((own, Shape::argsort(records, width, 4), 0..bits));
     if own == "hybrid" {
         refused.push((own, Shape::keys(MANY, width), 0..bits));
     }

@@ -86,7 +86,7 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
 }
 
 /// Makes keys on the host, some at a time, and changes them there.
-fn make<K: Word + Sample>(
+pub(super) fn make<K: Word + Sample>(
     resident: &Resident,
     distribution: Distribution,
     keys: &mut Buffer<K>,

@@ -1,5 +1,6 @@
-//! The cases of keys without values: the hybrid sort of 32 to 128 bits, and the counting of 8 and 16.
+//! The cases of the hybrid sort, of keys of 32 to 128 bits, and of the counting of those of 8 and 16.
 //!
+//! Keys without values:
 //! Neither is stable in its steps, for keys alone that are equal cannot be told apart; what must come
 //! out is the one ascending order. A plan takes them by itself; `hybrid` and `count` force them, so
 //! that skewed keys of many a tile are partitioned again and again, where a plan would rather sweep.
@@ -8,6 +9,7 @@ mod forced;
 mod large;
 mod misplaced;
 mod patterns;
+mod records;
 mod repeated;
 
 use sweepsort_core::Width;
@@ -74,6 +76,7 @@ pub fn cases() -> Vec<Case> {
             },
         )
     }));
+    cases.extend(records::cases());
     cases.extend(large::cases());
     cases
 }

