@@ -48,7 +48,13 @@ const DOCUMENTS: &[Document] = &[
     },
     Document {
         file: "docs/algorithms/hybrid.md",
-        tables: &[on_device::all, on_device::all, on_device::all],
+        tables: &[
+            on_device::all,
+            on_device::all,
+            on_device::all,
+            on_device::all,
+            on_device::contenders,
+        ],
     },
     Document {
         file: "docs/algorithms/count.md",

@@ -61,7 +61,11 @@ impl Algorithm {
         let equal_ties = alone && !spec.codec.ties;
         let count = whole && equal_ties && bits <= 16;
         let hybrid = whole && bits > 16;
-        let keys = if equal_ties { 0..=MOST_KEYS } else { LEAST_RECORDS..=MOST_RECORDS };
+        let keys = if equal_ties {
+            0..=MOST_KEYS
+        } else {
+            LEAST_RECORDS..=MOST_RECORDS
+        };
         let refused = |what: String, instead: &str| {
             Err(Refusal {
                 what,
@@ -130,8 +134,17 @@ mod tests {
 
     #[test]
     fn many_records_are_moved_to_their_cells() {
-        let sizes = [1, LEAST_RECORDS - 1, LEAST_RECORDS, MOST_RECORDS, MOST_RECORDS + 1];
-        for (n, width) in sizes.iter().flat_map(|&n| Width::ALL.map(|width| (n, width))) {
+        let sizes = [
+            1,
+            LEAST_RECORDS - 1,
+            LEAST_RECORDS,
+            MOST_RECORDS,
+            MOST_RECORDS + 1,
+        ];
+        for (n, width) in sizes
+            .iter()
+            .flat_map(|&n| Width::ALL.map(|width| (n, width)))
+        {
             let wide = width.bits() > 16;
             let own = match wide && (LEAST_RECORDS..=MOST_RECORDS).contains(&n) {
                 true => Algorithm::Hybrid,
