@@ -12,7 +12,7 @@
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
 //! choice is the engine's, a whole onesweep is enqueued behind, and the device decides which of the two
 //! does nothing; see `kernels/hybrid/task.cuh`. Where the probe finds few distinct keys, they are neither
-//! partitioned nor sorted: `count` looks each up in a dictionary, and `refine` writes the result from the
+//! partitioned nor sorted: `count` looks each up in a dictionary, and `local` writes the result from the
 //! counts; see `kernels/hybrid/dictionary.cuh`.
 
 mod records;
