@@ -406,8 +406,9 @@ impl Sweep {
         })
     }
 
-    /// As [`enqueue`](Self::enqueue), of a sort with a workspace that does what the hybrid sort in front of it
-    /// has decided when its turn comes. That one has cleared the [`zero_bytes`](Self::zero_bytes).
+    /// As [`enqueue`](Self::enqueue), of a sort with a workspace that does what the hybrid sort in front
+    /// of it has decided when its turn comes. That one has cleared the
+    /// [`zero_bytes`](Self::zero_bytes).
     ///
     /// # Errors
     /// As there.

@@ -4,7 +4,8 @@
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
 use sweepsort_core::{Nan, Order, Width, Word, with_width};
-use sweepsort_testkit::{Distribution, Ordered, Pattern, Sample};
+use sweepsort_cuda::Buffer;
+use sweepsort_testkit::{Distribution, Ordered, Pattern, Sample, Wanted};
 
 use super::large::make;
 use super::{SKEWED, TWICE};
@@ -75,7 +76,7 @@ impl<W: Word> Type<W> {
                 };
                 let nan = policies[input.turn / 64 % policies.len()];
                 let order = Order::ALL[input.turn / 32 % 2];
-                let wanted = sweepsort_testkit::Wanted::of_keys(order, nan, None);
+                let wanted = Wanted::of_keys(order, nan, None);
                 let keys: Vec<K> = input.pattern.keys(input.n, input.turn as u64, &wanted);
                 Sorting::new(&keys, order, nan, 0..K::BITS, ALGORITHM)
             },
@@ -140,7 +141,7 @@ fn unaligned() -> Result<usize> {
     for width in [Width::W32, Width::W64, Width::W128] {
         for n in [5000, 300_007] {
             sorts += with_width!(width, |W| {
-                let keys: Vec<W> = Pattern::Random.keys(n, 1, &Default::default());
+                let keys: Vec<W> = Pattern::Random.keys(n, 1, &Wanted::default());
                 Misplaced::new(&rig, ALGORITHM, keys).carried()
             })
             .with_context(|| format!("{n} keys of {} bits", width.bits()))?;
@@ -157,39 +158,36 @@ const DISTRIBUTIONS: [Distribution; 4] = [
     Distribution::And2,
 ];
 
-/// By the plan's choice. Returns how many records there were.
+/// Keys with values. Returns how many records there were.
 fn pairs<K: Word + Sample, V: Pod>(n: usize) -> Result<usize> {
-    let resident = Resident::open()?;
-    for distribution in DISTRIBUTIONS {
-        let mut keys = resident.rig.stream.alloc::<K>(n)?;
-        make(&resident, distribution, &mut keys, |_| {})?;
-        let ran = resident.sort_pairs::<K, V>(keys, super::AUTO);
-        went(distribution, ran)?;
-        resident.rig.intact()?;
-    }
-    Ok(n * DISTRIBUTIONS.len())
+    each::<K>(n, |resident, keys| {
+        resident.sort_pairs::<K, V>(keys, super::AUTO)
+    })
 }
 
-/// The same for an index.
+/// Indexes. Returns how many entries there were.
 fn argsort<K: Word + Sample, I: Word>(n: usize) -> Result<usize> {
+    each::<K>(n, |resident, keys| {
+        resident.argsort::<K, I>(&keys, super::AUTO)
+    })
+}
+
+/// Each distribution by the plan's choice. `sort` says what has sorted: of uniform keys it is the sort by
+/// cells. Returns how many keys there were.
+fn each<K: Word + Sample>(
+    n: usize,
+    sort: impl Fn(&Resident, Buffer<K>) -> Result<&'static str>,
+) -> Result<usize> {
     let resident = Resident::open()?;
     for distribution in DISTRIBUTIONS {
         let mut keys = resident.rig.stream.alloc::<K>(n)?;
         make(&resident, distribution, &mut keys, |_| {})?;
-        let ran = resident.argsort::<K, I>(&keys, super::AUTO);
-        went(distribution, ran)?;
+        let ran = sort(&resident, keys).context(distribution.name())?;
+        ensure!(
+            ran == ALGORITHM || distribution != Distribution::Uniform,
+            "uniform keys went by {ran}"
+        );
         resident.rig.intact()?;
     }
     Ok(n * DISTRIBUTIONS.len())
-}
-
-/// Uniform keys went by their cells.
-fn went(distribution: Distribution, ran: Result<&'static str>) -> Result<()> {
-    let ran = ran.context(distribution.name())?;
-    let by_cells = ran == ALGORITHM;
-    ensure!(
-        by_cells || distribution != Distribution::Uniform,
-        "uniform keys went by {ran}"
-    );
-    Ok(())
 }
