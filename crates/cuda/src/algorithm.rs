@@ -11,7 +11,8 @@
 
 use sweepsort_core::{Shape, Spec};
 
-use crate::hybrid::{LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
+use crate::hybrid::{Composites, LEAST_COMPOSITES, LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
+use crate::onesweep::Payload;
 
 /// One of the engine's own sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +62,11 @@ impl Algorithm {
         let equal_ties = alone && !spec.codec.ties;
         let count = whole && equal_ties && bits <= 16;
         let hybrid = whole && bits > 16;
+        let travels = Payload::of(shape, spec).unwrap_or(Payload::index_of(shape.keys));
         let keys = if equal_ties {
             0..=MOST_KEYS
+        } else if Composites::take(shape.width, travels, spec) {
+            LEAST_COMPOSITES..=MOST_KEYS
         } else {
             LEAST_RECORDS..=MOST_RECORDS
         };
@@ -136,30 +140,41 @@ mod tests {
     fn many_records_are_moved_to_their_cells() {
         let sizes = [
             1,
+            LEAST_COMPOSITES - 1,
+            LEAST_COMPOSITES,
             LEAST_RECORDS - 1,
             LEAST_RECORDS,
             MOST_RECORDS,
             MOST_RECORDS + 1,
+            MOST_KEYS + 1,
         ];
         for (n, width) in sizes
             .iter()
             .flat_map(|&n| Width::ALL.map(|width| (n, width)))
         {
             let wide = width.bits() > 16;
-            let own = match wide && (LEAST_RECORDS..=MOST_RECORDS).contains(&n) {
-                true => Algorithm::Hybrid,
-                false => Algorithm::Onesweep,
-            };
             for records in [
                 Shape::pairs(n, width, 4),
                 Shape::pairs(n, width, 12),
+                Shape::argsort(n, width, 4),
                 Shape::argsort(n, width, 8),
             ] {
-                assert_eq!(of(records, "auto"), Ok(own), "{records:?}");
+                // An index of 4 bytes, also one that values of 12 bytes follow.
+                let composed = width == Width::W32 && (records.argsort || records.payload_bytes == 12);
+                let composed = composed && records.payload_bytes != 8;
+                let own = match composed {
+                    true => LEAST_COMPOSITES..=MOST_KEYS,
+                    false => LEAST_RECORDS..=MOST_RECORDS,
+                };
+                let auto = match wide && own.contains(&n) {
+                    true => Algorithm::Hybrid,
+                    false => Algorithm::Onesweep,
+                };
+                assert_eq!(of(records, "auto"), Ok(auto), "{records:?}");
                 assert_eq!(of(records, "onesweep"), Ok(Algorithm::Onesweep));
                 assert!(of(records, "count").is_err());
                 let forced = of(records, "hybrid");
-                assert_eq!(forced.is_ok(), wide && n <= MOST_RECORDS, "{records:?}");
+                assert_eq!(forced.is_ok(), wide && n <= *own.end(), "{records:?}");
             }
         }
     }

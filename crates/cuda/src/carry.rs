@@ -1,5 +1,5 @@
-//! Keys and what travels with them: by all passes of onesweep, or to their cells and then in shared
-//! memory.
+//! Keys and what travels with them: by all passes of onesweep; or to their cells, and then in shared
+//! memory; or as one word, like keys alone.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use sweepsort_core::{Digit, Spec, Width};
 use crate::algorithm::Algorithm;
 use crate::device::Device;
 use crate::error::Result;
-use crate::hybrid::Records;
+use crate::hybrid::{Composites, Records};
 use crate::memory::SliceMut;
 use crate::onesweep::{Payload, Places, RADIX_BITS, Sweep};
 use crate::plan::Ran;
@@ -21,6 +21,8 @@ pub enum Carry {
     Sweep(Sweep),
     /// Two passes, then cells.
     Records(Box<Records>),
+    /// Words of a key and what travels with it.
+    Composites(Box<Composites>),
 }
 
 impl Carry {
@@ -36,10 +38,14 @@ impl Carry {
         spec: &Spec,
         algorithm: Algorithm,
     ) -> Result<Carry> {
-        if algorithm == Algorithm::Hybrid
-            && let Some(records) = Records::new(device, n, width, payload, spec)?
-        {
-            return Ok(Carry::Records(Box::new(records)));
+        if algorithm == Algorithm::Hybrid && n > 0 {
+            if Composites::take(width, payload, spec) {
+                let composites = Composites::new(device, n, payload, spec)?;
+                return Ok(Carry::Composites(Box::new(composites)));
+            }
+            if let Some(records) = Records::new(device, n, width, payload, spec)? {
+                return Ok(Carry::Records(Box::new(records)));
+            }
         }
         Sweep::new(device, n, width, payload, spec).map(Carry::Sweep)
     }
@@ -48,7 +54,7 @@ impl Carry {
     pub fn algorithm(&self) -> Algorithm {
         match self {
             Carry::Sweep(_) => Algorithm::Onesweep,
-            Carry::Records(_) => Algorithm::Hybrid,
+            Carry::Records(_) | Carry::Composites(_) => Algorithm::Hybrid,
         }
     }
 
@@ -57,6 +63,7 @@ impl Carry {
         match self {
             Carry::Sweep(sweep) => sweep.workspace_bytes(),
             Carry::Records(records) => records.workspace_bytes(),
+            Carry::Composites(composites) => composites.workspace_bytes(),
         }
     }
 
@@ -65,6 +72,7 @@ impl Carry {
         match self {
             Carry::Sweep(_) => Digit::cover(bits, RADIX_BITS),
             Carry::Records(records) => records.digits(),
+            Carry::Composites(composites) => composites.digits(),
         }
     }
 
@@ -87,6 +95,9 @@ impl Carry {
             match self {
                 Carry::Sweep(sweep) => sweep.enqueue(stream, places, workspace, clock),
                 Carry::Records(records) => records.enqueue(stream, places, workspace, clock),
+                Carry::Composites(composites) => {
+                    composites.enqueue(stream, places, workspace, clock)
+                }
             }
         }
     }
@@ -99,6 +110,7 @@ impl Carry {
         match self {
             Carry::Sweep(sweep) => sweep.ran(stream, workspace),
             Carry::Records(records) => records.ran(stream, workspace),
+            Carry::Composites(composites) => composites.ran(stream, workspace),
         }
     }
 }

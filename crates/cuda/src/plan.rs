@@ -149,15 +149,7 @@ impl Plan {
                 return refused(format!("there is no {what}; ask for {instead}"));
             }
         };
-        let payload = match (shape.argsort, shape.payload_bytes) {
-            (true, bytes) => Some(Payload::Index(bytes)),
-            (false, 0) => Some(Payload::None),
-            (false, bytes @ (4 | 8 | 16)) => Some(Payload::Value(bytes)),
-            (false, _) => None,
-        };
-        // Codes that tie cannot be turned back into the keys.
-        let payload =
-            payload.filter(|payload| matches!(payload, Payload::Index(_)) || !spec.codec.ties);
+        let payload = Payload::of(shape, spec);
         let work = match (algorithm, payload) {
             (Algorithm::Count, _) => Work::Count(Count::new(device, n, shape.width, spec)?),
             (Algorithm::Hybrid, Some(Payload::None)) => {
@@ -534,9 +526,8 @@ fn places(keys: u64, keys_to: u64, values: u64, values_to: u64) -> Places {
 impl Follow {
     fn new(device: &Device, shape: &Shape, spec: &Spec, algorithm: Algorithm) -> Result<Follow> {
         let n = shape.keys;
-        // Positions of so many bytes.
-        let entry = if n <= 1 << 32 { 4 } else { 8 };
-        let index = Payload::Index(entry);
+        let index = Payload::index_of(n);
+        let entry = index.bytes();
         let sort = Carry::new(device, n, shape.width, index, spec, algorithm)?;
         let image = Image::of(Kind::Gather, 8 * entry as u32).unwrap_or(Image::ALL[0]);
         let mut layout = Layout::new();

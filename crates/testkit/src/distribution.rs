@@ -4,7 +4,8 @@
 //!
 //! * its *bits in memory* (`uniform`, `and2` … `and5`, `few-distinct`, `equal`). Of floats, the
 //!   NaNs and infinities are moved among the finite numbers by clearing the exponent's lowest bit;
-//!   so `uniform` gives any finite number, of either sign, each bit pattern equally likely.
+//!   so `uniform` gives any finite number, of either sign, each bit pattern equally likely but for
+//!   those with the greatest exponent, which are twice as likely.
 //! * its *place* in the natural order (`sorted`, `reverse`, `nearly-sorted`, `organ-pipe`): the
 //!   places from the first finite key to the last are cut into as many equal stretches as there
 //!   are keys, and each key is drawn from its stretch. With more keys than the type has values,

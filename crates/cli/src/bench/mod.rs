@@ -478,10 +478,9 @@ impl Session<'_> {
                 )));
             }
             for method in self.args.methods() {
-                let ours = card.ours(&method, self.args.images.as_deref())?;
-                if all || named(&ours.name) {
-                    contenders.push(ours);
-                }
+                let ours = card.ours(&method, self.args.images.as_deref(), sorted.task)?;
+                let chosen = |ours: &device::Contender| all || named(&ours.name);
+                contenders.extend(ours.into_iter().filter(chosen));
             }
         }
         let peers = self.args.peers || self.args.preset.is_some();

@@ -15,6 +15,7 @@
 //! partitioned nor sorted: `count` looks each up in a dictionary, and `local` writes the result from the
 //! counts; see `kernels/hybrid/dictionary.cuh`.
 
+mod composites;
 mod records;
 mod task;
 mod tuning;
@@ -38,8 +39,9 @@ use crate::stream::{Clock, Stream, end};
 use task::{Choice, FEW, ONESWEEP, Part, Piece, Range, Step, Task};
 use tuning::{CellBits, MOST_CELL_BITS, Tuning};
 
+pub use composites::Composites;
 pub use records::Records;
-pub use tuning::{LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
+pub use tuning::{LEAST_COMPOSITES, LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
 
 /// Where there are no more cells, the last block that counts lays them out, too;
 /// `kernels/hybrid/count.cuh` has the same.
@@ -104,15 +106,22 @@ enum Method {
 /// The kernels, their grids, and the workspace.
 #[derive(Clone, Debug)]
 struct Cells {
-    bits: CellBits,
     steps: Steps,
     refine: Launch,
     local_refined: Launch,
+    behind: Option<Sweep>,
+    room: Room,
+}
+
+/// What kernels are told besides the keys: numbers, and where in the workspace they have room.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    bits: CellBits,
     /// Keys of a tile of the second partition, and of the largest cell that is sorted by `local`.
     tile: u32,
     local_keys: u32,
     probe_blocks: u32,
-    behind: Option<Sweep>,
+    may_onesweep: bool,
     arrays: Arrays,
 }
 
@@ -127,15 +136,23 @@ enum Steps {
 /// A launch for each step.
 #[derive(Clone, Debug)]
 struct Apart {
+    finding: Finding,
+    /// For each partition.
+    partitions: Vec<Launch>,
+    local: Launch,
+}
+
+/// What finds the window and its cells.
+#[derive(Clone, Debug)]
+struct Finding {
+    bits: CellBits,
     probe: Launch,
+    probe_blocks: u32,
     count: Launch,
     /// Once, or again where keys may lie outside of what a sample shows.
     counts: u32,
     /// Where there are too many cells for the last block that counts.
     lay_out: Option<Launch>,
-    /// For each partition.
-    partitions: Vec<Launch>,
-    local: Launch,
 }
 
 /// What the sizes of arrays follow from, besides the number of keys.
@@ -153,6 +170,8 @@ struct Sizes {
     /// Bytes of the workspace of a onesweep behind, and those of them that begin as zeros.
     behind: usize,
     behind_zeros: usize,
+    /// Whether keys are made to words, which never lie where the caller's keys do.
+    composed: bool,
 }
 
 /// The workspace's arrays; shapes as in `kernels/hybrid/task.cuh`. What the onesweep behind needs
@@ -160,6 +179,8 @@ struct Sizes {
 #[derive(Clone, Copy, Debug)]
 struct Arrays {
     choice: Span<u32>,
+    /// Another for words, where keys are composed of them.
+    choice_of_words: Span<u32>,
     counts: Span<u32>,
     zeros: Span<u8>,
     behind: Span<u8>,
@@ -173,6 +194,8 @@ struct Arrays {
     steps: Span<Step>,
     pieces: Span<Piece>,
     scratch: Span<u8>,
+    /// As long, where RESULT is not the caller's.
+    result: Span<u8>,
     bytes: usize,
 }
 
@@ -213,7 +236,7 @@ impl Hybrid {
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
             Method::Tiny(_) | Method::Alone(_) => 0,
-            Method::Cells(cells) => cells.arrays.bytes,
+            Method::Cells(cells) => cells.room.arrays.bytes,
         }
     }
 
@@ -222,14 +245,7 @@ impl Hybrid {
         let Method::Cells(cells) = &self.method else {
             return Vec::new();
         };
-        let mut shift = self.width.bits();
-        let mut next = |bits| {
-            shift -= bits;
-            Digit { shift, bits }
-        };
-        let CellBits { a, b } = cells.bits;
-        let digits = [next(a), next(b)];
-        digits[..cells.bits.partitions() as usize].to_vec()
+        cells.room.bits.digits(self.width)
     }
 
     /// Puts the sort into the stream.
@@ -288,12 +304,13 @@ impl Hybrid {
             Method::Cells(cells) => cells,
         };
         let Some(sweep) = &cells.behind else {
-            return Ok(ran(cells.bits.partitions() + 1));
+            return Ok(ran(cells.room.bits.partitions() + 1));
         };
-        match path(self.width, cells.arrays.choice, stream, workspace)? {
-            ONESWEEP => sweep.ran(stream, &cells.arrays.rest(workspace)?),
+        let arrays = &cells.room.arrays;
+        match path(self.width, arrays.choice, stream, workspace)? {
+            ONESWEEP => sweep.ran(stream, &arrays.rest(workspace)?),
             FEW => Ok(ran(1)),
-            _ => Ok(ran(cells.bits.partitions() + 1)),
+            _ => Ok(ran(cells.room.bits.partitions() + 1)),
         }
     }
 }
@@ -344,6 +361,44 @@ impl<'a> Kernels<'a> {
         let tiles = n.div_ceil(shape.tile as usize);
         let count = self.persistent("count", shape, tiles.min(MOST_COUNT_BLOCKS))?;
         Ok((bits, count))
+    }
+
+    /// What finds the cells, given how many bits can tell them at most; by a sample, or all keys.
+    fn finding(
+        &self,
+        n: usize,
+        bits: impl Fn(u32) -> CellBits,
+        samples: bool,
+    ) -> Result<Finding> {
+        let shape = |row| self.shapes.get(row);
+        let (bits, count) = self.counted(n, bits)?;
+        let cells = bits.cells();
+        // One block reads a sample, and all keys it takes more.
+        let probe = shape(row::PROBE)?;
+        let multiprocessors = self.device.facts().multiprocessors as usize;
+        let probe_blocks = match samples {
+            true => 1,
+            false => n
+                .div_ceil(probe.tile as usize)
+                .min(multiprocessors)
+                .min(MOST_PROBE_BLOCKS) as u32,
+        };
+        let lay_out = match cells > LAID_OUT_BY_COUNT {
+            true => {
+                let lay_out = shape(row::LAY_OUT)?;
+                let blocks = cells.div_ceil(lay_out.tile as usize) as u32;
+                Some(self.launch("lay_out", lay_out.grid(blocks))?)
+            }
+            false => None,
+        };
+        Ok(Finding {
+            bits,
+            probe: self.launch("probe", probe.grid(probe_blocks))?,
+            probe_blocks,
+            count,
+            counts: 1 + u32::from(samples),
+            lay_out,
+        })
     }
 
     /// In one block, if it has room for so many keys.
@@ -412,15 +467,16 @@ impl<'a> Kernels<'a> {
             refine_blocks: refine.together(&kernel, self.device.facts())? as usize,
             behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
             behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
+            composed: false,
         })
     }
 
     /// In a launch for each step.
     fn apart(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
         let shape = |row| self.shapes.get(row);
-        let (bits, count) = self.counted(n, |most| tuning.cell_bits(n, most))?;
-        let cells = bits.cells();
-
+        let behind = self.behind(n, spec)?;
+        let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
+        let bits = finding.bits;
         let wide = shape(row::PARTITION_WIDE)?;
         // Where not every other multiprocessor would have a tile, there are more of narrow ones.
         let multiprocessors = self.device.facts().multiprocessors as usize;
@@ -440,33 +496,11 @@ impl<'a> Kernels<'a> {
         };
 
         let local = shape(row::LOCAL)?;
-
-        let behind = self.behind(n, spec)?;
-        // One block reads a sample, and all keys it takes more.
-        let probe = shape(row::PROBE)?;
-        let probe_blocks = match behind.is_some() {
-            true => 1,
-            false => n
-                .div_ceil(probe.tile as usize)
-                .min(multiprocessors)
-                .min(MOST_PROBE_BLOCKS) as u32,
-        };
-        let lay_out = match cells > LAID_OUT_BY_COUNT {
-            true => {
-                let lay_out = shape(row::LAY_OUT)?;
-                let blocks = cells.div_ceil(lay_out.tile as usize) as u32;
-                Some(self.launch("lay_out", lay_out.grid(blocks))?)
-            }
-            false => None,
-        };
-        let sizes = self.sizes(bits, probe_blocks, local.tile, &behind)?;
+        let sizes = self.sizes(bits, finding.probe_blocks, local.tile, &behind)?;
         let steps = Steps::Apart(Box::new(Apart {
-            probe: self.launch("probe", probe.grid(probe_blocks))?,
-            count,
-            counts: 1 + u32::from(behind.is_some()),
-            lay_out,
+            finding,
             partitions,
-            local: self.launch("local", local.grid(cells as u32))?,
+            local: self.launch("local", local.grid(bits.cells() as u32))?,
         }));
         self.refined(n, steps, sizes, tile.tile, behind)
     }
@@ -481,7 +515,6 @@ impl<'a> Kernels<'a> {
         behind: Option<Sweep>,
     ) -> Result<Cells> {
         Ok(Cells {
-            bits: sizes.bits,
             steps,
             refine: self.persistent("refine", sizes.refine, usize::MAX)?,
             local_refined: self.persistent(
@@ -489,11 +522,8 @@ impl<'a> Kernels<'a> {
                 self.shapes.get(row::LOCAL_REFINED)?,
                 usize::MAX,
             )?,
-            tile,
-            local_keys: sizes.local_keys,
-            probe_blocks: sizes.probe_blocks,
             behind,
-            arrays: Arrays::of(n, sizes),
+            room: sizes.room(n, tile),
         })
     }
 }
@@ -508,7 +538,7 @@ impl Cells {
         workspace: &SliceMut<'_, u8>,
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
-        self.locate(&mut task, workspace)?;
+        self.room.locate(&mut task, workspace)?;
         let launch = |(kernel, grid): &Launch| {
             // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)]) }
@@ -520,15 +550,8 @@ impl Cells {
         match &self.steps {
             Steps::Together(together) => launch(together)?,
             Steps::Apart(apart) => {
-                launch(&apart.probe)?;
-                for turn in 0..apart.counts {
-                    launch_with(&apart.count, turn)?;
-                }
-                end(clock, Stage::Histogram, stream)?;
-                if let Some(lay_out) = &apart.lay_out {
-                    launch(lay_out)?;
-                    end(clock, Stage::Scan, stream)?;
-                }
+                // SAFETY: as above.
+                unsafe { apart.finding.enqueue(stream, &task, clock)? };
                 for (partition, level) in apart.partitions.iter().zip(0..) {
                     launch_with(partition, level)?;
                 }
@@ -544,14 +567,16 @@ impl Cells {
             Some(sweep) => {
                 let go = task.choice + offset_of!(Choice<W>, path) as u64;
                 let places = Places::of_keys(task.source, task.result);
-                let rest = self.arrays.rest(workspace)?;
+                let rest = self.room.arrays.rest(workspace)?;
                 let front = Front { go, cells: None };
                 // SAFETY: the caller's promise; the first launch clears what the onesweep counts in.
                 unsafe { sweep.enqueue_behind(front, stream, places, &rest, clock) }
             }
         }
     }
+}
 
+impl Room {
     /// Fills in the digits, and where the workspace's arrays lie.
     fn locate<W>(&self, task: &mut Task<W>, workspace: &SliceMut<'_, u8>) -> Result<()> {
         let arrays = &self.arrays;
@@ -570,10 +595,38 @@ impl Cells {
         task.pieces = arrays.pieces.within(workspace)?.address();
         task.zeros = arrays.zeros.within(workspace)?.address();
         task.zero_vectors = (arrays.zeros.len() / 16) as u32;
-        task.may_onesweep = u32::from(self.behind.is_some());
+        task.may_onesweep = u32::from(self.may_onesweep);
         task.probe_blocks = self.probe_blocks;
         task.step_room = arrays.steps.len() as u32;
         task.ranges = arrays.ranges.within(workspace)?.address();
+        Ok(())
+    }
+}
+
+impl Finding {
+    /// # Safety
+    /// The task's arrays have the kernels' shapes, and are nobody else's before the stream is done.
+    unsafe fn enqueue<W: Word>(
+        &self,
+        stream: &Stream,
+        task: &Task<W>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        let launch = |(kernel, grid): &Launch| {
+            // SAFETY: the caller's promise.
+            unsafe { stream.launch(kernel, *grid, args![Argument::plain(task)]) }
+        };
+        launch(&self.probe)?;
+        let (count, grid) = &self.count;
+        for turn in 0..self.counts {
+            // SAFETY: the caller's promise.
+            unsafe { stream.launch(count, *grid, args![Argument::plain(task), turn])? };
+        }
+        end(clock, Stage::Histogram, stream)?;
+        if let Some(lay_out) = &self.lay_out {
+            launch(lay_out)?;
+            end(clock, Stage::Scan, stream)?;
+        }
         Ok(())
     }
 }
@@ -599,7 +652,9 @@ impl Arrays {
         let buckets = 1usize << sizes.bits.a;
         let mut layout = Layout::new();
         // As long as the longest, that of 128-bit keys.
-        let choice = layout.array(size_of::<Choice<u128>>() / size_of::<u32>());
+        let choice_words = size_of::<Choice<u128>>() / size_of::<u32>();
+        let choice = layout.array(choice_words);
+        let choice_of_words = layout.array(if sizes.composed { choice_words } else { 0 });
         let counts = layout.array(cells);
         let mut onesweep = layout;
         let behind = onesweep.array(sizes.behind);
@@ -616,9 +671,12 @@ impl Arrays {
         let parts = layout.array(n / sizes.piece + 1);
         let steps = layout.array(sizes.most_steps(n));
         let pieces = layout.array(sizes.most_pieces(n));
-        let scratch = layout.array(n * (sizes.key_bits / 8) as usize);
+        let all_keys = n * (sizes.key_bits / 8) as usize;
+        let scratch = layout.array(all_keys);
+        let result = layout.array(if sizes.composed { all_keys } else { 0 });
         Arrays {
             choice,
+            choice_of_words,
             counts,
             zeros,
             behind,
@@ -632,6 +690,7 @@ impl Arrays {
             steps,
             pieces,
             scratch,
+            result,
             bytes: layout.bytes().max(onesweep.bytes()),
         }
     }
@@ -644,6 +703,18 @@ impl Arrays {
 }
 
 impl Sizes {
+    /// For so many keys, and tiles of the second partition.
+    fn room(self, n: usize, tile: u32) -> Room {
+        Room {
+            bits: self.bits,
+            tile,
+            local_keys: self.local_keys,
+            probe_blocks: self.probe_blocks,
+            may_onesweep: self.behind > 0,
+            arrays: Arrays::of(n, self),
+        }
+    }
+
     /// Steps that `refine` puts into its queue, at most.
     ///
     /// Each level has no more parts than pieces of full size fit into n, for they are larger than that
@@ -691,6 +762,7 @@ mod tests {
             refine_blocks: 264,
             behind,
             behind_zeros: behind.min(20_000).next_multiple_of(256),
+            composed: false,
         }
     }
 

@@ -15,7 +15,7 @@ use sweepsort_core::{Codec, Digit, Spec, Stage, Width, Word, with_width};
 
 use super::task::{Choice, ONESWEEP, Range, Task, Values};
 use super::tuning::{self, CellBits};
-use super::{Kernels, row};
+use super::{Finding, Kernels, row};
 use crate::algorithm::Algorithm;
 use crate::args;
 use crate::device::Device;
@@ -35,10 +35,7 @@ pub struct Records {
     n: usize,
     width: Width,
     codec: Codec,
-    bits: CellBits,
-    probe: Launch,
-    count: Launch,
-    lay_out: Launch,
+    finding: Finding,
     sweep: Sweep,
     local: Launch,
     /// Keys of the largest cell that is sorted by `local`.
@@ -79,7 +76,8 @@ impl Records {
         spec: &Spec,
     ) -> Result<Option<Records>> {
         let kernels = Kernels::of(device, width)?;
-        let (bits, count) = kernels.counted(n, |most| tuning::record_bits(n, most))?;
+        let finding = kernels.finding(n, |most| tuning::record_bits(n, most), true)?;
+        let bits = finding.bits;
         let (name, row) = match payload.bytes() {
             4 => ("local_4", row::LOCAL_4),
             8 => ("local_8", row::LOCAL_8),
@@ -90,16 +88,11 @@ impl Records {
             return Ok(None);
         }
         let sweep = Sweep::over_cells(device, n, width, payload, spec)?;
-        let lay_out = kernels.shapes.get(row::LAY_OUT)?;
-        let blocks = bits.cells().div_ceil(lay_out.tile as usize) as u32;
         Ok(Some(Records {
             n,
             width,
             codec: spec.codec,
-            bits,
-            probe: kernels.launch("probe", kernels.shapes.get(row::PROBE)?.grid(1))?,
-            count,
-            lay_out: kernels.launch("lay_out", lay_out.grid(blocks))?,
+            finding,
             local: kernels.launch(name, local.grid(bits.cells() as u32))?,
             local_keys: local.tile,
             arrays: Arrays::of(bits, &sweep),
@@ -114,10 +107,8 @@ impl Records {
 
     /// The digits that keys are moved by, in the order of the passes, where all their bits vary.
     pub fn digits(&self) -> Vec<Digit> {
-        let CellBits { a, b } = self.bits;
-        let top = self.width.bits();
-        let digit = |shift, bits| Digit { shift, bits };
-        vec![digit(top - a - b, b), digit(top - a, a)]
+        let digits = self.finding.bits.digits(self.width);
+        digits.into_iter().rev().collect()
     }
 
     /// Puts the sort into the stream.
@@ -152,19 +143,8 @@ impl Records {
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
         let task = self.task::<W>(places, workspace)?;
-        let find = |(kernel, grid): &Launch| {
-            // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
-            unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task.cells)]) }
-        };
-        find(&self.probe)?;
-        let (count, grid) = &self.count;
-        for turn in 0..2u32 {
-            let arguments = args![Argument::plain(&task.cells), turn];
-            // SAFETY: as above.
-            unsafe { stream.launch(count, *grid, arguments)? };
-        }
-        end(clock, Stage::Histogram, stream)?;
-        find(&self.lay_out)?;
+        // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
+        unsafe { self.finding.enqueue(stream, &task.cells, clock)? };
 
         let choice = task.cells.choice;
         let front = Front {
@@ -174,8 +154,8 @@ impl Records {
                 begins: task.cells.begins,
                 base: choice + offset_of!(Choice<W>, base) as u64,
                 low: choice + offset_of!(Choice<W>, low) as u64,
-                a_bits: self.bits.a,
-                b_bits: self.bits.b,
+                a_bits: self.finding.bits.a,
+                b_bits: self.finding.bits.b,
             }),
         };
         let rest = self.arrays.rest(workspace)?;
@@ -192,7 +172,7 @@ impl Records {
     fn task<W: Word>(&self, places: Places, workspace: &SliceMut<'_, u8>) -> Result<Values<W>> {
         let arrays = &self.arrays;
         let mut cells = Task::<W>::of_keys(places.keys, self.n, self.codec.coder().into());
-        (cells.a_bits, cells.b_bits) = (self.bits.a, self.bits.b);
+        (cells.a_bits, cells.b_bits) = (self.finding.bits.a, self.finding.bits.b);
         // The partition's tiles are onesweep's.
         (cells.tile, cells.local_keys) = (1, self.local_keys);
         cells.choice = arrays.choice.within(workspace)?.address();
@@ -205,7 +185,8 @@ impl Records {
         cells.ranges = arrays.ranges.within(workspace)?.address();
         cells.zeros = cells.choice;
         cells.zero_vectors = (arrays.zero_bytes / 16) as u32;
-        (cells.may_onesweep, cells.must_fit, cells.probe_blocks) = (1, 1, 1);
+        (cells.may_onesweep, cells.must_fit) = (1, 1);
+        cells.probe_blocks = self.finding.probe_blocks;
         let (keys, values) = self.sweep.moved(places, &arrays.rest(workspace)?)?;
         Ok(Values {
             cells,

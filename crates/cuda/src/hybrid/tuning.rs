@@ -1,6 +1,6 @@
 //! How a hybrid sort is divided, by the number of keys: one row for each key width.
 
-use sweepsort_core::Width;
+use sweepsort_core::{Digit, Width};
 
 /// The most bits that a cell is told by; `kernels/hybrid/task.cuh` has the same.
 pub const MOST_CELL_BITS: u32 = 16;
@@ -23,6 +23,14 @@ impl CellBits {
     /// How many partitions.
     pub fn partitions(self) -> u32 {
         if self.b == 0 { 1 } else { 2 }
+    }
+
+    /// The digits, the upper one first, where all bits of keys vary.
+    pub fn digits(self, width: Width) -> Vec<Digit> {
+        let shift = width.bits() - self.a;
+        let digits = [(shift, self.a), (shift - self.b, self.b)];
+        let digits = digits.map(|(shift, bits)| Digit { shift, bits });
+        digits[..self.partitions() as usize].to_vec()
     }
 }
 
@@ -84,6 +92,17 @@ pub const MOST_RECORDS: usize = 1 << 28;
 /// The digits for so many records, where cells are told by so many bits at most.
 pub fn record_bits(n: usize, most: u32) -> CellBits {
     let both = bits(n, MOST_RECORDS >> MOST_CELL_BITS).clamp(POSITION_BITS.min(most), most);
+    let a = both.div_ceil(2);
+    CellBits { a, b: both - a }
+}
+
+/// From so many 32-bit keys on that make words with what travels with them, sorting these words is ahead
+/// of a pass for each byte.
+pub const LEAST_COMPOSITES: usize = 1 << 21;
+
+/// The digits for so many words, where cells are told by so many bits at most; always two.
+pub fn composite_bits(n: usize, most: u32) -> CellBits {
+    let both = bits(n, MOST_RECORDS >> MOST_CELL_BITS).clamp(2, most);
     let a = both.div_ceil(2);
     CellBits { a, b: both - a }
 }

@@ -15,7 +15,7 @@ mod tuning;
 
 use std::sync::Arc;
 
-use sweepsort_core::{Codec, Spec, Stage, Width, Word, with_width};
+use sweepsort_core::{Codec, Shape, Spec, Stage, Width, Word, with_width};
 
 use crate::algorithm::Algorithm;
 use crate::args;
@@ -60,6 +60,23 @@ pub enum Payload {
 }
 
 impl Payload {
+    /// What travels with keys of this shape; `None` where keys and values follow an index instead: values
+    /// of other sizes, and codes that tie, which cannot be turned back into the keys.
+    pub fn of(shape: &Shape, spec: &Spec) -> Option<Payload> {
+        match (shape.argsort, shape.payload_bytes) {
+            (true, bytes) => Some(Payload::Index(bytes)),
+            (false, _) if spec.codec.ties => None,
+            (false, 0) => Some(Payload::None),
+            (false, bytes @ (4 | 8 | 16)) => Some(Payload::Value(bytes)),
+            (false, _) => None,
+        }
+    }
+
+    /// An index of so many keys that keys and values can follow.
+    pub fn index_of(n: usize) -> Payload {
+        Payload::Index(if n <= 1 << 32 { 4 } else { 8 })
+    }
+
     pub fn bytes(self) -> usize {
         match self {
             Payload::None => 0,

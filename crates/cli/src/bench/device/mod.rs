@@ -175,14 +175,33 @@ impl Card {
         }
     }
 
-    /// Ours for a method, whose variant is a file of `images` if that is given.
+    /// Ours for a method, whose variant is a file of `images` if that is given: the stable sort, and for
+    /// pairs by a plan the one that need not be.
     ///
     /// # Errors
     /// What the engine does not take.
-    pub fn ours(&self, method: &Method, images: Option<&Path>) -> Result<Contender> {
-        let name = method.algorithm.as_deref().unwrap_or("auto");
+    pub fn ours(
+        &self,
+        method: &Method,
+        images: Option<&Path>,
+        task: Task,
+    ) -> Result<Vec<Contender>> {
+        let planned = planned::ALGORITHMS.contains(&algorithm_of(method));
+        let both = planned && task == Task::Pairs;
+        let suffixes: &[&str] = if both { &["", "-unstable"] } else { &[""] };
+        let each = suffixes.iter();
+        each.map(|suffix| self.our(method, images, suffix)).collect()
+    }
+
+    fn our(
+        &self,
+        method: &Method,
+        images: Option<&Path>,
+        suffix: &'static str,
+    ) -> Result<Contender> {
+        let (name, stable) = (algorithm_of(method), suffix.is_empty());
         let sort = match planned::ALGORITHMS.contains(&name) {
-            true => Sort::Planned(Box::new(Planned::of(name, method, images)?)),
+            true => Sort::Planned(Box::new(Planned::of(name, method, images, stable)?)),
             false => self.classic(name, method)?,
         };
         let ours = Ours {
@@ -191,13 +210,13 @@ impl Card {
                 algorithm: Some(name.to_owned()),
                 ..method.clone()
             },
-            suffix: "",
+            suffix,
         };
         Ok(Contender {
             facts: Facts {
                 name: "sweepsort-cuda",
                 parallel: false,
-                stable: true,
+                stable,
                 total: true,
                 counted: false,
             },
@@ -351,6 +370,10 @@ impl Contender {
             None => self.name.clone(),
         }
     }
+}
+
+fn algorithm_of(method: &Method) -> &str {
+    method.algorithm.as_deref().unwrap_or("auto")
 }
 
 /// The median of some seconds; not a number for none.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sweepsort_cuda::cudarc::driver::CudaGraph;
 use sweepsort_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use sweepsort_cuda::{Buffer, Error, Plan, Shape, Slice, SliceMut};
+use sweepsort_cuda::{Buffer, Error, Plan, Shape, Slice, SliceMut, Spec};
 
 use super::rounds::{Bench, CardWord, Output, Timed};
 use super::tuned::Tuned;
@@ -38,6 +38,8 @@ const WAYS: [(&str, Way); 3] = [
 /// A sort by a plan.
 pub struct Planned {
     algorithm: String,
+    /// Whether values of equal keys keep their order.
+    stable: bool,
     way: Way,
     /// Other kernels than the engine's own.
     tuned: Option<Tuned>,
@@ -82,7 +84,12 @@ impl Planned {
     ///
     /// # Errors
     /// A variant that there is not, or what the classics alone leave open.
-    pub fn of(algorithm: &str, method: &Method, images: Option<&Path>) -> Result<Self> {
+    pub fn of(
+        algorithm: &str,
+        method: &Method,
+        images: Option<&Path>,
+        stable: bool,
+    ) -> Result<Self> {
         if method.radix_bits.is_some() || method.block.is_some() {
             return Err(Failure::input(format!(
                 "{algorithm} leaves no choice of digit or block; name a classic by --algorithm"
@@ -92,6 +99,7 @@ impl Planned {
         if let Some(folder) = images {
             return Ok(Planned {
                 algorithm: algorithm.to_owned(),
+                stable,
                 way: Way::To,
                 tuned: Some(Tuned::read(folder, name)?),
                 ready: None,
@@ -106,6 +114,7 @@ impl Planned {
         })?;
         Ok(Planned {
             algorithm: algorithm.to_owned(),
+            stable,
             way: *way,
             tuned: None,
             ready: None,
@@ -145,7 +154,11 @@ impl<W: CardWord> Bench<'_, W> {
             Task::Argsort => Shape::argsort(n, W::WIDTH, self.value_bytes),
         };
         let device = &self.card.device;
-        let plan = || Plan::new(device, &shape, &self.spec(&planned.algorithm));
+        let spec = Spec {
+            stable: planned.stable,
+            ..self.spec(&planned.algorithm)
+        };
+        let plan = || Plan::new(device, &shape, &spec);
         let plan = match &planned.tuned {
             Some(tuned) => tuned.kernels_for(device, plan)?,
             None => plan()?,
@@ -317,7 +330,7 @@ mod tests {
             (None, Some(64), Err("--algorithm")),
         ] {
             let made =
-                Planned::of("auto", &method(variant, block), None).map(|planned| planned.way);
+                Planned::of("auto", &method(variant, block), None, true).map(|planned| planned.way);
             match (&made, expected) {
                 (Ok(way), Ok(expected)) => assert_eq!(*way, expected, "{variant:?}"),
                 (Err(failure), Err(part)) => {
