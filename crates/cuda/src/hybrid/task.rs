@@ -30,10 +30,11 @@ pub struct Task<W> {
     pub zeros: u64,
     pub zero_vectors: u32,
     pub may_onesweep: u32,
-    pub must_fit: u32,
+    pub carries: u32,
     pub probe_blocks: u32,
     pub step_room: u32,
     pub ranges: u64,
+    pub words: u64,
     pub codec: Codec<W>,
 }
 
@@ -64,10 +65,11 @@ impl<W> Task<W> {
             zeros: 0,
             zero_vectors: 0,
             may_onesweep: 0,
-            must_fit: 0,
+            carries: KEYS_ALONE,
             probe_blocks: 0,
             step_room: 0,
             ranges: 0,
+            words: 0,
             codec,
         }
     }
@@ -116,6 +118,12 @@ pub const ONESWEEP: u32 = 1;
 /// Another: few distinct keys are counted and written.
 pub const FEW: u32 = 2;
 
+/// What goes with the keys: nothing.
+pub const KEYS_ALONE: u32 = 0;
+
+/// Values, stably.
+pub const RECORDS: u32 = 1;
+
 /// Digits of a part.
 const PART_RADIX: usize = 256;
 
@@ -159,8 +167,8 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (192, 48, 128, 160, 140, 168));
-        assert_eq!(task!(u64), (208, 48, 128, 160, 140, 168));
+        assert_eq!(task!(u32), (200, 48, 128, 160, 140, 176));
+        assert_eq!(task!(u64), (216, 48, 128, 160, 140, 176));
         assert_eq!(task!(u128), (256, 48, 128, 160, 140, 176));
         macro_rules! choice {
             ($W:ty) => {
