@@ -6,6 +6,8 @@
 //     refine, local_refined                 cells that do not, and what is made of them
 //     together                              instead of all before refine, for middle sizes
 //     local_4, local_8, local_16            instead of local: cells of keys with values of so many bytes
+//     partition_composite, local_composite, local_refined_composite
+//                                           of 64 bits: 32-bit keys and what they carry, as words
 //     alone                                 instead of all these, for small ones
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
@@ -79,6 +81,30 @@ local_refined(const __grid_constant__ Task<Key> task) {
     sort_pieces<T::RefinedCell>(task, shared_as<LocalShared<T::RefinedCell>>());
 }
 
+#if SWEEPSORT_KEY_BITS == 64
+using Composite = T::Composite;
+
+// Grid: as partition_wide.
+static_assert(sizeof(PartitionShared<Composite::Wide>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(Composite::Wide::THREADS, Composite::Wide::BLOCKS)
+partition_composite(const __grid_constant__ CompositeTask task) {
+    partition_composites(task, shared_as<PartitionShared<Composite::Wide>>());
+}
+
+// Grid: a block a cell.
+static_assert(sizeof(LocalShared<Composite::Cell>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(Composite::Cell::THREADS, Composite::Cell::BLOCKS)
+local_composite(const __grid_constant__ CompositeTask task) {
+    sort_composite_cell(task, shared_as<LocalShared<Composite::Cell>>());
+}
+
+// Grid: as local_refined.
+extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, (T::RefinedCell::BLOCKS * 2 + 2) / 3)
+local_refined_composite(const __grid_constant__ CompositeTask task) {
+    sort_composite_pieces(task, shared_as<LocalShared<T::RefinedCell>>());
+}
+#endif
+
 // Grid: 1.
 static_assert(sizeof(LocalShared<T::Alone>) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(T::Alone::THREADS, 1)
@@ -128,6 +154,13 @@ constexpr KernelShape values_shape() {
     return {S::Keys::THREADS, S::CAPACITY, S::Keys::BLOCKS, sizeof(ValuesShared<S>)};
 }
 
+#if SWEEPSORT_KEY_BITS == 64
+constexpr KernelShape COMPOSITE_PARTITION_SHAPE = partition_shape<Composite::Wide>();
+constexpr KernelShape COMPOSITE_SHAPE = local_shape<Composite::Cell>();
+#else
+constexpr KernelShape COMPOSITE_PARTITION_SHAPE = {0, 0, 0, 0}, COMPOSITE_SHAPE = {0, 0, 0, 0};
+#endif
+
 // In the order of crates/cuda/src/hybrid/mod.rs.
 extern "C" __device__ KernelShape hybrid_shapes[] = {
     {Probe<Key>::THREADS, Probe<Key>::TILE, 1, 0},
@@ -144,4 +177,6 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     values_shape<T::OfValues<u32>::Cell>(),
     values_shape<T::OfValues<u64>::Cell>(),
     values_shape<T::OfValues<uint4>::Cell>(),
+    COMPOSITE_PARTITION_SHAPE,
+    COMPOSITE_SHAPE,
 };

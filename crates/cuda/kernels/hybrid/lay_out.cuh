@@ -79,14 +79,31 @@ struct LayOut {
     // Onesweep, where the cells turn out to be too large: with values any of them, and of keys of which
     // the sample has shown too little, so many that refining them takes longer. By one thread.
     __device__ void choose() const {
-        if (threadIdx.x > 0 || !task.may_onesweep) return;
-        constexpr StageTimes TIMES = STAGE_TIMES<Key>;
+        if (threadIdx.x > 0) return;
+        if (task.may_onesweep && onesweep_is_better()) task.choose(ONESWEEP);
+        if constexpr (sizeof(Key) == sizeof(u32))
+            if (task.carries == COMPOSITES) tell_words();
+    }
+
+    __device__ bool onesweep_is_better() const {
+        StageTimes times = stage_times<Key>(task.carries == COMPOSITES);
         const Choice<Key>& choice = *task.choice;
         u32 crowd = __ldcg(&choice.crowd);
-        float refined = float(TIMES.refine) * crowd / task.n;
-        u32 cells = (task.b_bits ? 2 : 1) * TIMES.partition + TIMES.local;
-        bool slower = choice.missed && refined + cells > sizeof(Key) * TIMES.pass + TIMES.count;
-        if (task.must_fit ? crowd > 0 : slower) task.choice->path = ONESWEEP;
+        float refined = float(times.refine) * crowd / task.n;
+        u32 cells = (task.b_bits ? 2 : 1) * times.partition + times.local;
+        bool slower = choice.missed && refined + cells > sizeof(Key) * times.pass + times.count;
+        return task.carries == RECORDS ? crowd > 0 : slower;
+    }
+
+    // A word has a code of 32 bits above 32 others.
+    __device__ void tell_words() const {
+        const Choice<Key>& codes = *task.choice;
+        Choice<u64>& words = *task.words;
+        words.base = u64(__ldcg(&codes.base)) << 32;
+        words.prefix = u64(__ldcg(&codes.prefix)) << 32;
+        words.low = __ldcg(&codes.low) + 32;
+        words.large = __ldcg(&codes.large);
+        words.crowd = __ldcg(&codes.crowd);
     }
 
     // The cells from `first` on, one for each thread. Leaves their keys in shared.total.

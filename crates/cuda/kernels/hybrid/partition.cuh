@@ -76,6 +76,9 @@ struct PartitionShared {
 };
 
 template <class S>
+struct KeySource;
+
+template <class S>
 struct Partition {
     using Key = typename S::Key;
     using Shared = PartitionShared<S>;
@@ -148,22 +151,29 @@ struct Partition {
         }
     }
 
-    __device__ void load(const Key* from, u32 count) {
-        from += thread;
+    // `read(i)`: the key that comes i behind the thread's first.
+    template <class Read>
+    __device__ void load(u32 count, Read read) {
         if (count == TILE) {
 #pragma unroll
-            for (u32 j = 0; j < ITEMS; j++) key[j] = from[j * THREADS];
+            for (u32 j = 0; j < ITEMS; j++) key[j] = read(j * THREADS);
         } else {
             u32 left = this->left(count);
 #pragma unroll
             for (u32 j = 0; j < ITEMS; j++)
-                if (j * THREADS < left) key[j] = from[j * THREADS];
+                if (j * THREADS < left) key[j] = read(j * THREADS);
         }
     }
 
+    __device__ void load(const Key* from, u32 count) {
+        from += thread;
+        load(count, [&](u32 i) { return from[i]; });
+    }
+
     // What is loaded soon comes as near as the L2 cache.
-    __device__ void prefetch(const Key* from, u32 count) {
-        constexpr u32 LINE = 128 / sizeof(Key);
+    template <class Word>
+    __device__ void prefetch(const Word* from, u32 count) {
+        constexpr u32 LINE = 128 / sizeof(Word);
         for (u32 i = thread * LINE; i < count; i += THREADS * LINE)
             asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
     }
@@ -317,15 +327,17 @@ struct Partition {
         scatter(to, count);
     }
 
-    // The buckets of a partition of the whole task. A barrier follows.
-    __device__ void set_buckets(const Task<Key>& task, u32 level) {
+    // The buckets of a partition of the whole task; `encodes(base)`: whether what is first read is not yet
+    // codes less base. A barrier follows.
+    template <class Source>
+    __device__ void set_buckets(const Task<Key>& task, u32 level, const Source& source) {
         u32 buckets = level == 0 ? 1 : 1u << task.a_bits;
         if (thread == 0) {
             Key base = task.choice->base;
             shared.level = level;
             shared.buckets = buckets;
             shared.base = base;
-            shared.encodes = level == 0 && !Coder<Key>(task.codec, base).identity;
+            shared.encodes = level == 0 && source.encodes(base);
         }
         if (level == 0 && thread == 0) {
             // Every block has equally many tiles, if there are keys enough.
@@ -362,10 +374,6 @@ struct Partition {
         if (thread == 0 && number >= shared.tiles[shared.buckets]) tile.count = PartitionTile::NONE;
     }
 
-    __device__ const Key* from(const Task<Key>& task) const {
-        return shared.level == 0 ? task.source : task.scratch;
-    }
-
     __device__ Key* to(const Task<Key>& task) const {
         return shared.level == 0 ? task.scratch : task.result;
     }
@@ -375,14 +383,17 @@ struct Partition {
     }
 
     // Level 0 is the first partition, level 1 the second. task.tile is TILE or less; n is not zero.
-    __device__ void run(const Task<Key>& task, u32 level) {
+    __device__ void run(const Task<Key>& task, u32 level) { run(task, level, KeySource<S>{task, *this}); }
+
+    template <class Source>
+    __device__ void run(const Task<Key>& task, u32 level, const Source& source) {
         zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
         if (task.choice->path != HYBRID) return;
-        set_buckets(task, level);
+        set_buckets(task, level, source);
         find(blockIdx.x, shared.tile[0]);
         __syncthreads();
-        if (shared.tile[0].exists()) load(from(task) + shared.tile[0].begin, shared.tile[0].count);
+        if (shared.tile[0].exists()) source.load(shared.tile[0]);
         set_digit(level == 0 ? task.first_digit() : task.second_digit());
         // The first two tiles of each block need no ticket.
         if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
@@ -390,20 +401,40 @@ struct Partition {
 
         for (u32 turn = 0; shared.tile[turn].exists(); turn ^= 1) {
             PartitionTile &tile = shared.tile[turn], &next = shared.tile[turn ^ 1];
-            if (shared.encodes) Coder<Key>(task.codec, shared.base).encode(key);
+            if (shared.encodes) source.encode();
             find(shared.ticket, next);
             u32 ticket = 0;
             if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
             count_digits(tile.count);
             if (thread == 0) shared.ticket = ticket;
-            if (next.exists()) prefetch(from(task) + next.begin, next.count);
+            if (next.exists()) source.prefetch(next);
             scan(tile.count);
             order(tile.count, cursors(task, tile.bucket));
             if (next.exists())
-                load(from(task) + next.begin, next.count);
+                source.load(next);
             else
                 let_next_kernel_in();
             scatter(to(task), tile.count);
         }
     }
+};
+
+// Where the tiles of keys alone come from: the source, or what the first partition has left.
+template <class S>
+struct KeySource {
+    using Key = typename S::Key;
+    const Task<Key>& task;
+    Partition<S>& tiles;
+
+    __device__ const Key* from() const { return tiles.shared.level == 0 ? task.source : task.scratch; }
+
+    __device__ void load(const PartitionTile& tile) const { tiles.load(from() + tile.begin, tile.count); }
+
+    __device__ void prefetch(const PartitionTile& tile) const {
+        tiles.prefetch(from() + tile.begin, tile.count);
+    }
+
+    __device__ bool encodes(Key base) const { return !Coder<Key>(task.codec, base).identity; }
+
+    __device__ void encode() const { Coder<Key>(task.codec, tiles.shared.base).encode(tiles.key); }
 };

@@ -37,6 +37,8 @@ struct Probe {
     static constexpr u32 COARSE_BITS = 9;
     // By which refine tells apart what is in a cell.
     static constexpr u32 RADIX_BITS = PART_BITS;
+    // So often on average until equal keys are told apart by what they carry.
+    static constexpr u32 PAYLOAD_LEVELS = 2;
     static constexpr u32 SLOT_BITS = 13, SLOTS = 1 << SLOT_BITS;
     // Of a slot: not all of its keys are equal.
     static constexpr u32 MIXED = 1u << 31;
@@ -86,7 +88,7 @@ struct Probe {
         if (!task.may_onesweep) return;
         choose(range);
         __syncthreads();
-        if (!task.must_fit) Few(task, shared.few).run(code);
+        if (task.carries == KEYS_ALONE) Few(task, shared.few).run(code);
     }
 
     __device__ Range<Key> range_of_all() {
@@ -129,34 +131,40 @@ struct Probe {
 
     // What is faster, as predicted.
     __device__ void choose(Range<Key> range) {
-        constexpr StageTimes TIMES = STAGE_TIMES<Key>;
+        bool composites = task.carries == COMPOSITES;
+        StageTimes times = stage_times<Key>(composites);
         u32 bits = task.cell_bits(), bytes = varying_bytes(range.least), equal = 0;
         Window<Key> window(range, bits);
-        u32 low = window.low, onesweep = TIMES.count + bytes * TIMES.pass;
-        u32 hybrid = TIMES.count + (task.b_bits ? 2 : 1) * TIMES.partition + TIMES.local;
+        u32 low = window.low, onesweep = times.count + bytes * times.pass;
+        u32 hybrid = times.count + (task.b_bits ? 2 : 1) * times.partition + times.local;
         Digit coarse{low + bits - min(bits, COARSE_BITS), (1 << COARSE_BITS) - 1};
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
             code[item] -= window.base;
             atomicAdd(&shared.coarse[coarse.of(code[item])], 1);
         }
-        if (task.must_fit) {
+        if (task.carries == RECORDS) {
             // No more than chance brings in, and more bytes than the window's.
             Crowd crowd = crowded(low, coarse);
             bool fits = crowd.equal + crowd.mixed < SAMPLE / 16 && bytes > 2;
-            if (threadIdx.x == 0) task.choice->path = fits ? HYBRID : ONESWEEP;
+            if (threadIdx.x == 0) task.choose(fits ? HYBRID : ONESWEEP);
             return;
         }
-        for (u32 shift = low; hybrid < onesweep && shift > 0; shift -= min(shift, RADIX_BITS)) {
+        for (u32 shift = low; hybrid < onesweep && (shift > 0 || composites);
+             shift -= min(shift, RADIX_BITS)) {
             Crowd crowd = crowded(shift, coarse);
-            hybrid += TIMES.refine * crowd.mixed / SAMPLE;
-            // The local sort that they do not need, but for the count.
+            hybrid += times.refine * crowd.mixed / SAMPLE;
             u32 more = max(equal, crowd.equal) - equal;
-            hybrid -= (TIMES.local - TIMES.count) * more / SAMPLE;
+            // Composites of equal keys are refined by what these carry. Equal keys alone do not need the
+            // local sort, but for the count.
+            if (composites)
+                hybrid += PAYLOAD_LEVELS * times.refine * more / SAMPLE;
+            else
+                hybrid -= (times.local - times.count) * more / SAMPLE;
             equal += more;
-            if (crowd.mixed < SAMPLE / 32) break;
+            if (shift == 0 || crowd.mixed < SAMPLE / 32) break;
         }
-        if (threadIdx.x == 0) task.choice->path = hybrid < onesweep ? HYBRID : ONESWEEP;
+        if (threadIdx.x == 0) task.choose(hybrid < onesweep ? HYBRID : ONESWEEP);
     }
 
     // In which codes differ from one of them. A barrier.

@@ -187,10 +187,21 @@ struct Refine {
     }
 
     __device__ void emit(u32 begin, u32 count, u32 side) {
+        if (task.carries == COMPOSITES) return leave(begin, count, side);
         Coder<Key> coder(task.codec, task.choice->base);
         if (side == IN_RESULT && coder.identity) return;
         const Key* from = task.buffer(side) + begin;
         for (u32 i = thread; i < count; i += THREADS) task.result[begin + i] = coder.decode(from[i]);
+    }
+
+    // Equal words of composites are pieces, too: only the local sort takes words apart.
+    __device__ void leave(u32 begin, u32 count, u32 side) {
+        u32 pieces = (count + CAPACITY - 1) / CAPACITY;
+        if (thread == 0) shared.piece = atomicAdd(&task.choice->pieces, pieces);
+        __syncthreads();
+        if (thread >= pieces) return;
+        u32 from = thread * CAPACITY;
+        task.pieces[shared.piece + thread] = {begin + from, min(count - from, CAPACITY), side, 0};
     }
 
     __device__ static u64 or_of_lanes(u64 own) {

@@ -35,6 +35,15 @@ enum Path : u32 {
     FEW = 2,
 };
 
+// What goes with the keys.
+enum Carried : u32 {
+    KEYS_ALONE = 0,
+    // Values, stably: a cell with more than local_keys keys makes onesweep the path.
+    RECORDS = 1,
+    // 32 bits each, in one word with the code (composite.cuh).
+    COMPOSITES = 2,
+};
+
 // Where keys lie.
 enum Side : u32 { IN_SCRATCH, IN_RESULT };
 
@@ -179,15 +188,23 @@ struct Task {
     // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and
     // reads a sample, and count is enqueued twice; otherwise the probe reads all keys.
     u32 may_onesweep;
-    // Whether cells with more than local_keys keys make onesweep the path: where keys carry values.
-    u32 must_fit;
+    // Carried.
+    u32 carries;
     // Blocks of the probe, Probe::MOST_BLOCKS at most. For each of them, and behind them for each block
     // of count, what it has read.
     u32 probe_blocks;
     // How many steps there is room for.
     u32 step_room;
     Range<Key>* ranges;
+    // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
+    Choice<u64>* words;
     Codec<Key> codec;
+
+    // By one thread.
+    __device__ void choose(Path path) const {
+        choice->path = path;
+        if (words) words->path = path;
+    }
 
     __device__ u32 cell_bits() const { return a_bits + b_bits; }
 

@@ -12,3 +12,12 @@ struct StageTimes {
 template <class Key>
 constexpr StageTimes STAGE_TIMES =
     sizeof(Key) == 4 ? StageTimes{10, 26, 29, 230, 29} : StageTimes{10, 24, 25, 250, 26};
+
+// Of 32-bit keys that carry 32 bits each, in the same unit.
+constexpr StageTimes COMPOSITE_TIMES = {10, 45, 45, 500, 63};
+
+template <class Key>
+__device__ inline StageTimes stage_times(bool composites) {
+    constexpr StageTimes OF_KEYS = STAGE_TIMES<Key>, OF_COMPOSITES = COMPOSITE_TIMES;
+    return composites ? OF_COMPOSITES : OF_KEYS;
+}

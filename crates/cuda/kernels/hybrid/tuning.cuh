@@ -8,6 +8,7 @@
 
 #include "../limits.cuh"
 #include "alone.cuh"
+#include "composite.cuh"
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
@@ -39,6 +40,11 @@ constexpr PartitionRow NARROW_ROWS[] = {
     {16, 512, 9, 1, 9, 2},
 };
 
+// Of composites: the first partition.
+constexpr PartitionRow COMPOSITE_ROWS[] = {
+    {8, 1024, 19, 1, 8, 4},
+};
+
 // Of refine.
 constexpr PartitionRow REFINE_ROWS[] = {
     {4, 512, 27, 2, 8, 3},
@@ -55,6 +61,10 @@ constexpr LocalRow CELL_ROWS[] = {
     {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
     {8, 256, 18, 4480, 11, 4},  // results/2026-11-22-h200-tune-hybrid-cell-64.json
     {16, 256, 18, 4480, 11, 2},
+};
+
+constexpr LocalRow COMPOSITE_CELL_ROWS[] = {
+    {8, 256, 18, 4480, 11, 4},
 };
 
 // Pieces that refine leaves; with less code.
@@ -174,6 +184,13 @@ struct Tuning {
     struct OfValues {
         static constexpr LocalRow CELL = fitted(row_of(VALUES_ROWS, KEY, sizeof(Value)), sizeof(Value));
         using Cell = ValuesShape<CELLS_OF(CELL), Value>;
+    };
+    // Of words of 64 bits alone.
+    struct Composite {
+        static constexpr PartitionRow FIRST = fitted(row_of(COMPOSITE_ROWS, KEY));
+        static constexpr LocalRow CELL = fitted(row_of(COMPOSITE_CELL_ROWS, KEY));
+        using Wide = TILES_OF(FIRST);
+        using Cell = CELLS_OF(CELL);
     };
     using Refined = RefineShape<TILES_OF(TILES), PIECE.keys>;
 #undef TILES_OF

@@ -6,10 +6,10 @@
 //! | `probe`, `count`, `lay_out` | the window of the keys, and its cells, as for keys alone |
 //! | `partition_composite` | makes the words, and partitions them by the window's first digit |
 //! | `partition_wide` | by its second digit |
-//! | `local_composite`, `refine_composite`, `local_refined_composite` | as for words alone, but keys and what travels go to two arrays |
+//! | `local_composite`, `refine`, `local_refined_composite` | as for words alone, but keys and what travels go to two arrays |
 //!
-//! No two words with an index are equal, so equal keys come out in their order. With values, they come
-//! out in the order of these: that is for sorts that need not be stable.
+//! No two words with an index are equal, so equal keys come out in their order. With values they come out
+//! in an order of their own: that is for sorts that need not be stable.
 
 use std::mem::offset_of;
 
@@ -23,7 +23,7 @@ use crate::args;
 use crate::device::Device;
 use crate::error::Result;
 use crate::launch::{Argument, Launch};
-use crate::memory::{SliceMut, Span};
+use crate::memory::SliceMut;
 use crate::onesweep::{Front, Payload, Places, Sweep};
 use crate::plan::Ran;
 use crate::stream::{Clock, Stream, end};
@@ -83,7 +83,7 @@ impl Composites {
         // The last tile of each bucket may be short.
         let tiles = n.div_ceil(second.tile as usize) + (1 << bits.a);
         let local = words.shapes.get(row::LOCAL_COMPOSITE)?;
-        let refined = words.shapes.get(row::LOCAL_REFINED_COMPOSITE)?;
+        let refined = words.shapes.get(row::LOCAL_REFINED)?;
         let sizes = Sizes {
             composed: true,
             ..words.sizes(bits, finding.probe_blocks, local.tile, &behind)?
@@ -98,7 +98,7 @@ impl Composites {
             )?,
             partition_again: words.persistent("partition_wide", second, tiles)?,
             local: words.launch("local_composite", local.grid(bits.cells() as u32))?,
-            refine: words.persistent("refine_composite", sizes.refine, usize::MAX)?,
+            refine: words.persistent("refine", sizes.refine, usize::MAX)?,
             local_refined: words.persistent("local_refined_composite", refined, usize::MAX)?,
             room: sizes.room(n, second.tile),
             finding,
@@ -137,6 +137,10 @@ impl Composites {
             // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(&words)]) }
         };
+        let of_words = |(kernel, grid): &Launch| {
+            // SAFETY: as above.
+            unsafe { stream.launch(kernel, *grid, args![Argument::plain(&words.cells)]) }
+        };
         // SAFETY: as above.
         unsafe { self.finding.enqueue(stream, &keys, clock)? };
         launch(&self.partition)?;
@@ -146,7 +150,7 @@ impl Composites {
         unsafe { stream.launch(again, *grid, args![Argument::plain(&words.cells), level])? };
         end(clock, Stage::Scatter, stream)?;
         launch(&self.local)?;
-        launch(&self.refine)?;
+        of_words(&self.refine)?;
         launch(&self.local_refined)?;
         end(clock, Stage::Local, stream)?;
         let Some(sweep) = &self.behind else {
@@ -174,6 +178,7 @@ impl Composites {
         let plain = Codec::UNSIGNED.coder::<u64>().into();
         let mut cells = Task::of_keys(0, self.n, plain);
         self.room.locate(&mut cells, workspace)?;
+        cells.carries = COMPOSITES;
         cells.choice = keys.words;
         cells.result = arrays.result.within(workspace)?.address();
         let words = Composite {

@@ -83,6 +83,8 @@ mod row {
     pub const LOCAL_4: usize = 11;
     pub const LOCAL_8: usize = 12;
     pub const LOCAL_16: usize = 13;
+    pub const PARTITION_COMPOSITE: usize = 14;
+    pub const LOCAL_COMPOSITE: usize = 15;
 }
 
 /// A sort, decided.
@@ -723,15 +725,20 @@ impl Sizes {
     fn most_steps(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
         let tiles = n / self.refine.tile as usize + 1 + parts;
-        let copies = n / (EMITTED * self.refine.threads as usize) + 1 + parts;
-        2 * self.levels() * tiles + copies + self.refine_blocks
+        2 * self.levels() * tiles + self.most_copies(n) + self.refine_blocks
     }
 
     /// Pieces that `refine` leaves, at most: buckets of over half the full size, or what stands behind
     /// such a one, or begins a part, or is the first of a half; and cells in which keys crowd.
     fn most_pieces(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
-        3 * (2 * n / self.piece + 1) + 2 * self.levels() * parts + self.bits.cells()
+        let buckets = 3 * (2 * n / self.piece + 1) + 2 * self.levels() * parts + self.bits.cells();
+        buckets + if self.composed { 2 * self.most_copies(n) } else { 0 }
+    }
+
+    /// Steps that copy equal keys, at most.
+    fn most_copies(&self, n: usize) -> usize {
+        n / (EMITTED * self.refine.threads as usize) + 2 + n / self.piece
     }
 
     fn levels(&self) -> usize {

@@ -13,7 +13,7 @@ use std::mem::offset_of;
 
 use sweepsort_core::{Codec, Digit, Spec, Stage, Width, Word, with_width};
 
-use super::task::{Choice, ONESWEEP, Range, Task, Values};
+use super::task::{Choice, ONESWEEP, RECORDS, Range, Task, Values};
 use super::tuning::{self, CellBits};
 use super::{Finding, Kernels, row};
 use crate::algorithm::Algorithm;
@@ -185,7 +185,7 @@ impl Records {
         cells.ranges = arrays.ranges.within(workspace)?.address();
         cells.zeros = cells.choice;
         cells.zero_vectors = (arrays.zero_bytes / 16) as u32;
-        (cells.may_onesweep, cells.must_fit) = (1, 1);
+        (cells.may_onesweep, cells.carries) = (1, RECORDS);
         cells.probe_blocks = self.finding.probe_blocks;
         let (keys, values) = self.sweep.moved(places, &arrays.rest(workspace)?)?;
         Ok(Values {

@@ -30,10 +30,11 @@ pub struct Task<W> {
     pub zeros: u64,
     pub zero_vectors: u32,
     pub may_onesweep: u32,
-    pub must_fit: u32,
+    pub carries: u32,
     pub probe_blocks: u32,
     pub step_room: u32,
     pub ranges: u64,
+    pub words: u64,
     pub codec: Codec<W>,
 }
 
@@ -64,10 +65,11 @@ impl<W> Task<W> {
             zeros: 0,
             zero_vectors: 0,
             may_onesweep: 0,
-            must_fit: 0,
+            carries: KEYS_ALONE,
             probe_blocks: 0,
             step_room: 0,
             ranges: 0,
+            words: 0,
             codec,
         }
     }
@@ -82,6 +84,18 @@ pub struct Values<W> {
     pub values_from: u64,
     pub keys_to: u64,
     pub values_to: u64,
+}
+
+/// The sort of words: what they are made of, and where that goes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Composite {
+    pub cells: Task<u64>,
+    pub keys_from: u64,
+    pub values_from: u64,
+    pub keys_to: u64,
+    pub values_to: u64,
+    pub codec: Codec<u32>,
 }
 
 /// What the device finds out and decides.
@@ -115,6 +129,15 @@ pub const ONESWEEP: u32 = 1;
 
 /// Another: few distinct keys are counted and written.
 pub const FEW: u32 = 2;
+
+/// What goes with the keys: nothing.
+pub const KEYS_ALONE: u32 = 0;
+
+/// Values, stably.
+pub const RECORDS: u32 = 1;
+
+/// 32 bits each, in one word with the code.
+pub const COMPOSITES: u32 = 2;
 
 /// Digits of a part.
 const PART_RADIX: usize = 256;
@@ -159,9 +182,10 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (192, 48, 128, 160, 140, 168));
-        assert_eq!(task!(u64), (208, 48, 128, 160, 140, 168));
+        assert_eq!(task!(u32), (200, 48, 128, 160, 140, 176));
+        assert_eq!(task!(u64), (216, 48, 128, 160, 140, 176));
         assert_eq!(task!(u128), (256, 48, 128, 160, 140, 176));
+        assert_eq!(size_of::<Composite>(), 272);
         macro_rules! choice {
             ($W:ty) => {
                 (
