@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
-use sweepsort_core::{Nan, Order, Shape, Word};
+use sweepsort_core::{Nan, Order, Shape, Spec, Word};
 use sweepsort_cuda::{Buffer, Raw};
 use sweepsort_testkit::{Ordered, Wanted, oracle};
 
@@ -150,19 +150,26 @@ impl<'a, W: Word + Ordered> Misplaced<'a, W> {
     }
 
     /// Values of four bytes, which are the keys' positions; then values of the keys' own size, which
-    /// are the keys.
+    /// are the keys: so the order of equal ones cannot be told, and they are also sorted without it.
     fn pairs(&self, from: usize, to: usize, word: usize) -> Result<()> {
         let positions: Vec<u32> = (0..self.keys.len() as u32).collect();
-        self.pairs_with(from, to, &positions, word, &self.order)?;
-        self.pairs_with(to, from, &self.keys, to, &self.sorted)
+        let stable = ascending(W::WIDTH, self.algorithm);
+        self.pairs_with(&stable, (from, to), (&positions, word), &self.order)?;
+        let free = Spec {
+            stable: false,
+            ..stable.clone()
+        };
+        for spec in [&stable, &free] {
+            self.pairs_with(spec, (to, from), (&self.keys, to), &self.sorted)?;
+        }
+        Ok(())
     }
 
     fn pairs_with<V: Pod + PartialEq + std::fmt::Debug>(
         &self,
-        from: usize,
-        to: usize,
-        values: &[V],
-        at: usize,
+        spec: &Spec,
+        (from, to): (usize, usize),
+        (values, at): (&[V], usize),
         expected: &[V],
     ) -> Result<()> {
         let shape = Shape::pairs(self.keys.len(), W::WIDTH, size_of::<V>());
@@ -170,7 +177,8 @@ impl<'a, W: Word + Ordered> Misplaced<'a, W> {
         let moving = Placed::new(self.rig, values, at)?;
         let target = self.empty::<W>(to)?;
         let moved = self.empty::<V>((at + size_of::<V>()) % LINE)?;
-        self.sort(
+        self.sort_by(
+            spec,
             shape,
             Raw {
                 keys: source.address(),
@@ -184,7 +192,8 @@ impl<'a, W: Word + Ordered> Misplaced<'a, W> {
         same("the source's values", &moving.read(self.rig)?, values)?;
         same("pairs' keys", &target.read(self.rig)?, &self.sorted)?;
         same("pairs' values", &moved.read(self.rig)?, expected)?;
-        self.sort(
+        self.sort_by(
+            spec,
             shape,
             Raw {
                 keys: source.address(),
@@ -223,7 +232,11 @@ impl<'a, W: Word + Ordered> Misplaced<'a, W> {
     }
 
     fn sort(&self, shape: Shape, raw: Raw) -> Result<()> {
-        let plan = self.rig.plan(shape, &ascending(W::WIDTH, self.algorithm))?;
+        self.sort_by(&ascending(W::WIDTH, self.algorithm), shape, raw)
+    }
+
+    fn sort_by(&self, spec: &Spec, shape: Shape, raw: Raw) -> Result<()> {
+        let plan = self.rig.plan(shape, spec)?;
         let workspace = self.rig.workspace(&plan)?;
         let raw = Raw {
             workspace: workspace.pointer().address(),

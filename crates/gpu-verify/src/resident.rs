@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail, ensure};
 use bytemuck::Pod;
-use sweepsort_core::{Shape, Word};
+use sweepsort_core::{Shape, Spec, Word};
 use sweepsort_cuda::{Buffer, Checks, CudaEngine, Plan, Slice, SliceMut};
 
 use crate::rig::{POISON, Rig, ascending};
@@ -74,11 +74,13 @@ impl Resident {
     }
 
     /// Sorts keys in place with values that ascend from word to word: then they are in order, the same
-    /// multiset of records, and equal keys in the order of the input. Returns what sorted them.
+    /// multiset of records, and equal keys in the order of the input if the sort is stable. Returns what
+    /// sorted them.
     pub fn sort_pairs<K: Word, V: Pod>(
         &self,
         mut keys: Buffer<K>,
         algorithm: &'static str,
+        stable: bool,
     ) -> Result<&'static str> {
         let (stream, n) = (&self.rig.stream, keys.len());
         let words = size_of::<V>() / 4;
@@ -89,8 +91,14 @@ impl Resident {
             Ok(self.checks.fingerprint_pairs::<K, V>(keys, values)?)
         };
         let before = fingerprint(&keys, &values)?;
-        let (plan, mut workspace) =
-            self.plan::<K>(Shape::pairs(n, K::WIDTH, size_of::<V>()), algorithm)?;
+        let spec = Spec {
+            stable,
+            ..ascending(K::WIDTH, algorithm)
+        };
+        let plan = self
+            .rig
+            .plan(Shape::pairs(n, K::WIDTH, size_of::<V>()), &spec)?;
+        let mut workspace = self.rig.workspace(&plan)?;
         plan.sort_pairs::<K, V>(
             stream,
             (&mut keys).into(),
@@ -103,6 +111,9 @@ impl Resident {
             fingerprint(&keys, &values)? == before,
             "the sorted pairs are other pairs"
         );
+        if !stable {
+            return Ok(ran);
+        }
         if words == 1 {
             return self.stable(&keys, &values).map(|()| ran);
         }

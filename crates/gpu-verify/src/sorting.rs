@@ -18,6 +18,8 @@ pub enum Work {
     Keys,
     /// Sort them with values of so many bytes.
     Pairs(usize),
+    /// The same with values of 4 bytes, those of equal keys in any order.
+    UnstablePairs,
     /// Fill an index with entries of so many bytes.
     Argsort(usize),
 }
@@ -76,13 +78,14 @@ impl<W: Word> Sorting<W> {
     pub fn run(&self, rig: &Rig, work: Work, in_place: bool) -> Result<()> {
         match work {
             Work::Keys => self.alone.sort(rig, in_place),
-            Work::Pairs(1) => self.pairs::<u8>(rig, in_place),
-            Work::Pairs(2) => self.pairs::<u16>(rig, in_place),
-            Work::Pairs(4) => self.pairs::<u32>(rig, in_place),
-            Work::Pairs(8) => self.pairs::<u64>(rig, in_place),
-            Work::Pairs(12) => self.pairs::<[u32; 3]>(rig, in_place),
-            Work::Pairs(16) => self.pairs::<u128>(rig, in_place),
-            Work::Pairs(24) => self.pairs::<[u64; 3]>(rig, in_place),
+            Work::Pairs(1) => self.pairs::<u8>(rig, in_place, true),
+            Work::Pairs(2) => self.pairs::<u16>(rig, in_place, true),
+            Work::Pairs(4) => self.pairs::<u32>(rig, in_place, true),
+            Work::Pairs(8) => self.pairs::<u64>(rig, in_place, true),
+            Work::Pairs(12) => self.pairs::<[u32; 3]>(rig, in_place, true),
+            Work::Pairs(16) => self.pairs::<u128>(rig, in_place, true),
+            Work::Pairs(24) => self.pairs::<[u64; 3]>(rig, in_place, true),
+            Work::UnstablePairs => self.pairs::<u32>(rig, in_place, false),
             Work::Argsort(4) => self.argsort(rig, |i| i as u32),
             Work::Argsort(8) => self.argsort(rig, |i| i as u64),
             Work::Pairs(bytes) | Work::Argsort(bytes) => {
@@ -92,11 +95,15 @@ impl<W: Word> Sorting<W> {
         rig.intact()
     }
 
-    fn pairs<V: Pod + PartialEq + Debug>(&self, rig: &Rig, in_place: bool) -> Result<()> {
+    fn pairs<V: Pod + Ord + Debug>(&self, rig: &Rig, in_place: bool, stable: bool) -> Result<()> {
         let (words, order) = (&self.alone.before, &self.order);
         let (stream, n) = (&rig.stream, words.len());
         let before = values::<V>(n);
-        let plan = rig.plan(Shape::pairs(n, W::WIDTH, size_of::<V>()), &self.spec)?;
+        let spec = Spec {
+            stable,
+            ..self.spec.clone()
+        };
+        let plan = rig.plan(Shape::pairs(n, W::WIDTH, size_of::<V>()), &spec)?;
         let mut workspace = rig.workspace(&plan)?;
         let (mut keys, mut values) = (stream.upload(words)?, stream.upload(&before)?);
         let (mut keys_to, mut values_to) = (stream.alloc::<W>(n)?, stream.alloc::<V>(n)?);
@@ -121,10 +128,23 @@ impl<W: Word> Sorting<W> {
             same("the source's values", &stream.download(&values)?, &before)?;
             (&keys_to, &values_to)
         };
-        let expected = oracle::follow(words, order);
-        same("the pairs' keys", &stream.download(sorted)?, &expected)?;
-        let expected = oracle::follow(&before, order);
-        same("the pairs' values", &stream.download(moved)?, &expected)
+        let (sorted, moved) = (stream.download(sorted)?, stream.download(moved)?);
+        let expected = (oracle::follow(words, order), oracle::follow(&before, order));
+        if stable {
+            same("the pairs' keys", &sorted, &expected.0)?;
+            return same("the pairs' values", &moved, &expected.1);
+        }
+        let coder = self.spec.codec.coder::<W>();
+        let codes = |keys: &[W]| -> Vec<W> { keys.iter().map(|&key| coder.encode(key)).collect() };
+        let expected_codes = codes(&expected.0);
+        same("the pairs' codes", &codes(&sorted), &expected_codes)?;
+        let records = |keys: Vec<W>, values: Vec<V>| -> Vec<(W, V)> {
+            let mut records: Vec<_> = keys.into_iter().zip(values).collect();
+            records.sort_unstable();
+            records
+        };
+        let expected = records(expected.0, expected.1);
+        same("the pairs, ordered", &records(sorted, moved), &expected)
     }
 
     fn argsort<I: Word>(&self, rig: &Rig, entry: impl Fn(usize) -> I) -> Result<()> {

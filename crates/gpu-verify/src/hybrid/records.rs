@@ -1,5 +1,5 @@
-//! Whole keys with values, and indexes: two passes to their cells, then cells by themselves. Where cells
-//! are too large, the device sorts by onesweep; either way the outcome is that of a stable sort.
+//! Whole keys with values, and indexes: two passes to their cells, then cells by themselves; or words of
+//! both, like keys alone. Where the device sorts by onesweep instead, the outcome is the same.
 
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
@@ -21,9 +21,10 @@ const ALGORITHM: &str = "hybrid";
 
 const SIZES: [usize; 4] = [1, 5000, 30_011, 300_007];
 
-/// Payloads that travel, one that follows an index, and both indexes.
-const WORKS: [Work; 6] = [
+/// Payloads that travel, one that need not be stable, one that follows an index, and both indexes.
+const WORKS: [Work; 7] = [
     Work::Pairs(4),
+    Work::UnstablePairs,
     Work::Pairs(8),
     Work::Pairs(16),
     Work::Pairs(12),
@@ -43,12 +44,15 @@ pub fn cases() -> Vec<Case> {
     }));
     cases.push(crate::case("records/unaligned", unaligned));
     type Run = fn() -> Result<usize>;
-    let rows: [(&str, Run); 7] = [
-        ("u32+4/2^23", || pairs::<u32, u32>(1 << 23)),
-        ("u32+4/2^28", || pairs::<u32, u32>(1 << 28)),
-        ("u64+8/2^28", || pairs::<u64, u64>(1 << 28)),
-        ("u64+4/2^27", || pairs::<u64, u32>(1 << 27)),
-        ("u128+16/2^26", || pairs::<u128, u128>(1 << 26)),
+    let rows: [(&str, Run); 10] = [
+        ("u32+4/2^23", || pairs::<u32, u32>(1 << 23, true)),
+        ("u32+4/2^28", || pairs::<u32, u32>(1 << 28, true)),
+        ("u32+4/unstable/2^22", || pairs::<u32, u32>(1 << 22, false)),
+        ("u32+4/unstable/2^28", || pairs::<u32, u32>(1 << 28, false)),
+        ("u64+8/2^28", || pairs::<u64, u64>(1 << 28, true)),
+        ("u64+4/2^27", || pairs::<u64, u32>(1 << 27, true)),
+        ("u128+16/2^26", || pairs::<u128, u128>(1 << 26, true)),
+        ("argsort/u32/2^22", || argsort::<u32, u32>(1 << 22)),
         ("argsort/u32/2^28", || argsort::<u32, u32>(1 << 28)),
         ("argsort/u64/2^28", || argsort::<u64, u64>(1 << 28)),
     ];
@@ -159,9 +163,9 @@ const DISTRIBUTIONS: [Distribution; 4] = [
 ];
 
 /// Keys with values. Returns how many records there were.
-fn pairs<K: Word + Sample, V: Pod>(n: usize) -> Result<usize> {
+fn pairs<K: Word + Sample, V: Pod>(n: usize, stable: bool) -> Result<usize> {
     each::<K>(n, |resident, keys| {
-        resident.sort_pairs::<K, V>(keys, super::AUTO)
+        resident.sort_pairs::<K, V>(keys, super::AUTO, stable)
     })
 }
 
