@@ -133,7 +133,11 @@ pub fn task(row: &Row) -> String {
     match row.value_type.as_deref() {
         None => row.key_type.clone(),
         Some("index") => format!("{}, argsort", row.key_type),
-        Some(value) => format!("{} with {value} values, stable", row.key_type),
+        Some(value) => {
+            let unstable = row.contender.ends_with("-unstable");
+            let order = if unstable { "unstable" } else { "stable" };
+            format!("{} with {value} values, {order}", row.key_type)
+        }
     }
 }
 

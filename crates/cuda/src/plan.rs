@@ -17,7 +17,7 @@
 //! |---|---|
 //! | whole keys alone, of 8 or 16 bits | [`Count`]: counted, and written from the counts |
 //! | whole keys alone, of 32, 64 or 128 bits | [`Hybrid`]: partitioned, then sorted in shared memory |
-//! | keys by some of their bits; keys with values of 4, 8 or 16 bytes; an index | [`Carry`]: values travel with their keys |
+//! | keys by some of their bits; keys with values of 4, 8 or 16 bytes; an index | [`Carry`]: values travel with their keys, some in one word with them |
 //! | keys with values of any other size, and keys that tie though they differ | an index in the workspace, which keys and values then follow |
 
 use std::ops::Range;
@@ -262,8 +262,8 @@ impl Plan {
         unsafe { self.enqueue(stream, places, workspace, &mut None) }
     }
 
-    /// Enqueues a sort of keys and values, in place. Stable. Values are at a multiple of their size
-    /// if that is 4, 8 or 16 bytes.
+    /// Enqueues a sort of keys and values, in place; stable if [`Spec::stable`] asks for it. Values are at
+    /// a multiple of their size if that is 4, 8 or 16 bytes.
     ///
     /// # Errors
     /// As [`sort`](Self::sort).
@@ -288,7 +288,8 @@ impl Plan {
         }
     }
 
-    /// Enqueues a sort of keys and values into other memory; they stay as they are. Stable.
+    /// Enqueues a sort of keys and values into other memory; they stay as they are. Stable if
+    /// [`Spec::stable`] asks for it.
     ///
     /// # Errors
     /// As [`sort_pairs`](Self::sort_pairs).
