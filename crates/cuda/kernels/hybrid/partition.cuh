@@ -127,11 +127,13 @@ struct Partition {
     using CounterRows = Rows<2 + S::COPY_BITS>;
     using BaseRows = Rows<2>;
 
-    // Which of a row's counters is this lane's, in bytes.
+    // Which of a row's counters is this lane's, in bytes. Each warp begins with another one: else what was
+    // a power of two apart in sorted keys becomes neighbours, whose bins in local are in one bank. (Of 2^28
+    // sorted keys of 8 bytes that took 1.54 ms instead of 1.21.)
     __device__ static u32 own_copy() {
         u32 lane;
         asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-        return lane % COPIES * 4;
+        return (lane + threadIdx.x / WARP) % COPIES * 4;
     }
 
     __device__ u32* counter(u32 bytes, bool is_key) {

@@ -187,7 +187,8 @@ struct Refine {
     }
 
     __device__ void emit(u32 begin, u32 count, u32 side) {
-        if (task.carries == COMPOSITES) return leave(begin, count, side);
+        if constexpr (sizeof(Key) == sizeof(u64))
+            if (task.carries == COMPOSITES) return leave(begin, count, side);
         Coder<Key> coder(task.codec, task.choice->base);
         if (side == IN_RESULT && coder.identity) return;
         const Key* from = task.buffer(side) + begin;
