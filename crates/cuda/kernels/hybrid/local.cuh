@@ -99,7 +99,7 @@ struct Local {
     // `to` may be the same memory. All threads of the block come here; again after a barrier.
     __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
         this->count = count;
-        Key key[LOADS];
+        Key key[LOADS] = {};
         load(key, from, [](Key code) { return code; });
         sort(key, to, bits, codec);
     }
@@ -273,7 +273,7 @@ struct Local {
         // Read again, lest the digits of all keys be kept.
         Digit bin = {*static_cast<volatile u32*>(&shared.bin_shift), this->bin.mask};
         batches([&](u32 first, auto has) {
-            u32 slot[BATCH];
+            u32 slot[BATCH] = {};
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
                 if (has(j)) slot[j - first] = atomicAdd(&shared.bins[bin.of(key[j])], 1);
@@ -413,7 +413,7 @@ struct Local {
         int left = int(end - begin - lane);
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
-            decltype(at(0)) item[BATCH];
+            decltype(at(0)) item[BATCH] = {};
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
                 if (int(j * WARP) < left) item[j - first] = at(j * WARP);
@@ -542,7 +542,9 @@ struct Local {
 // next took 14% longer.)
 template <class S>
 __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<S>& shared) {
-    wait_for_earlier_kernels();
+    // The kernel before is local_large. Its blocks let this one in when all before it are done, and it
+    // may go on meanwhile. Who waits for this kernel waits for that one, too.
+    if (blockIdx.x == gridDim.x - 1) wait_for_earlier_kernels();
     if (task.choice->path == FEW) return write_by_dictionary(task);
     if (task.choice->path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;

@@ -179,7 +179,7 @@ struct Probe {
     }
 
     // How many keys so many cells bring into the sample which are just small enough for a local sort.
-    __device__ float fill(float cells) const { return float(task.local_keys) * cells * SAMPLE / task.n; }
+    __device__ float fill(float cells) const { return float(task.large_keys) * cells * SAMPLE / task.n; }
 
     // The most keys where so many are expected: three sigmas more.
     __device__ static u32 most(float expected) { return u32(expected + 3 * sqrtf(expected)) + 1; }

@@ -11,6 +11,7 @@
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
+#include "local_large.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
 #include "probe.cuh"
@@ -55,6 +56,13 @@ constexpr LocalRow CELL_ROWS[] = {
     {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
     {8, 256, 18, 4480, 11, 4},  // results/2026-11-22-h200-tune-hybrid-cell-64.json
     {16, 256, 18, 4480, 11, 2},
+};
+
+// Cells that are too large for these.
+constexpr LocalRow LARGE_ROWS[] = {
+    {4, 512, 34, 17216, 12, 2},
+    {8, 1024, 18, 18048, 12, 1},
+    {16, 512, 26, 12800, 12, 1},
 };
 
 // Pieces that refine leaves; with less code.
@@ -155,6 +163,7 @@ struct Tuning {
     static constexpr PartitionRow NARROW = fitted(row_of(NARROW_ROWS, KEY));
     static constexpr PartitionRow TILES = fitted(row_of(REFINE_ROWS, KEY));
     static constexpr LocalRow CELL = fitted(row_of(CELL_ROWS, KEY));
+    static constexpr LocalRow LARGE = fitted(row_of(LARGE_ROWS, KEY));
     static constexpr LocalRow PIECE = fitted(row_of(PIECE_ROWS, KEY));
     static constexpr LocalRow ALONE = fitted(row_of(ALONE_ROWS, KEY));
     static constexpr TogetherRow WHOLE = fitted(row_of(TOGETHER_ROWS, KEY));
@@ -168,6 +177,7 @@ struct Tuning {
     using Wide = TILES_OF(WIDE);
     using Narrow = TILES_OF(NARROW);
     using Cell = CELLS_OF(CELL);
+    using LargeCell = CELLS_OF(LARGE);
     using RefinedCell = CELLS_OF(PIECE);
     using Alone = CELLS_OF(ALONE);
     template <class Value>

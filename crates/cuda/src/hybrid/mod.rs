@@ -6,7 +6,7 @@
 //! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
 //! | to what one block's threads order | `alone`: one block |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
-//! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine`, `local_refined` |
+//! | to 2^21 | `probe`, `count`, `partition`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
 //!
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
@@ -81,6 +81,7 @@ mod row {
     pub const LOCAL_4: usize = 11;
     pub const LOCAL_8: usize = 12;
     pub const LOCAL_16: usize = 13;
+    pub const LOCAL_LARGE: usize = 14;
 }
 
 /// A sort, decided.
@@ -108,9 +109,11 @@ struct Cells {
     steps: Steps,
     refine: Launch,
     local_refined: Launch,
-    /// Keys of a tile of the second partition, and of the largest cell that is sorted by `local`.
+    /// Keys of a tile of the second partition, and of the largest cells that are sorted by `local` and by
+    /// `local_large`.
     tile: u32,
     local_keys: u32,
+    large_keys: u32,
     probe_blocks: u32,
     behind: Option<Sweep>,
     arrays: Arrays,
@@ -135,6 +138,8 @@ struct Apart {
     lay_out: Option<Launch>,
     /// For each partition.
     partitions: Vec<Launch>,
+    /// Goes on beside `local`.
+    local_large: Launch,
     local: Launch,
 }
 
@@ -145,6 +150,7 @@ struct Sizes {
     bits: CellBits,
     probe_blocks: u32,
     local_keys: u32,
+    large_keys: u32,
     refine: KernelShape,
     /// Keys of a piece that refine leaves, at most.
     piece: usize,
@@ -380,7 +386,7 @@ impl<'a> Kernels<'a> {
         let behind = self.behind(n, spec)?;
         let local_keys = self.shapes.get(row::TOGETHER_CELLS)?.tile;
         let bits = tuning.together_bits(n, TOGETHER_BITS, local_keys as usize);
-        let sizes = self.sizes(bits, 0, local_keys, &behind)?;
+        let sizes = self.sizes(bits, 0, [local_keys; 2], &behind)?;
         let steps = Steps::Together((kernel, grid));
         Ok(Some(self.refined(n, steps, sizes, 0, behind)?))
     }
@@ -397,7 +403,7 @@ impl<'a> Kernels<'a> {
         &self,
         bits: CellBits,
         probe_blocks: u32,
-        local_keys: u32,
+        [local_keys, large_keys]: [u32; 2],
         behind: &Option<Sweep>,
     ) -> Result<Sizes> {
         let refine = self.shapes.get(row::REFINE)?;
@@ -407,6 +413,7 @@ impl<'a> Kernels<'a> {
             bits,
             probe_blocks,
             local_keys,
+            large_keys,
             refine,
             piece: self.shapes.get(row::LOCAL_REFINED)?.tile as usize,
             refine_blocks: refine.together(&kernel, self.device.facts())? as usize,
@@ -440,6 +447,7 @@ impl<'a> Kernels<'a> {
         };
 
         let local = shape(row::LOCAL)?;
+        let large = shape(row::LOCAL_LARGE)?;
 
         let behind = self.behind(n, spec)?;
         // One block reads a sample, and all keys it takes more.
@@ -459,13 +467,14 @@ impl<'a> Kernels<'a> {
             }
             false => None,
         };
-        let sizes = self.sizes(bits, probe_blocks, local.tile, &behind)?;
+        let sizes = self.sizes(bits, probe_blocks, [local.tile, large.tile], &behind)?;
         let steps = Steps::Apart(Box::new(Apart {
             probe: self.launch("probe", probe.grid(probe_blocks))?,
             count,
             counts: 1 + u32::from(behind.is_some()),
             lay_out,
             partitions,
+            local_large: self.persistent("local_large", large, cells)?,
             local: self.launch("local", local.grid(cells as u32))?,
         }));
         self.refined(n, steps, sizes, tile.tile, behind)
@@ -491,6 +500,7 @@ impl<'a> Kernels<'a> {
             )?,
             tile,
             local_keys: sizes.local_keys,
+            large_keys: sizes.large_keys,
             probe_blocks: sizes.probe_blocks,
             behind,
             arrays: Arrays::of(n, sizes),
@@ -533,6 +543,7 @@ impl Cells {
                     launch_with(partition, level)?;
                 }
                 end(clock, Stage::Scatter, stream)?;
+                launch(&apart.local_large)?;
                 launch(&apart.local)?;
             }
         }
@@ -557,6 +568,7 @@ impl Cells {
         let arrays = &self.arrays;
         (task.a_bits, task.b_bits) = (self.bits.a, self.bits.b);
         (task.tile, task.local_keys) = (self.tile, self.local_keys);
+        task.large_keys = self.large_keys;
         task.scratch = arrays.scratch.within(workspace)?.address();
         task.choice = arrays.choice.within(workspace)?.address();
         task.counts = arrays.counts.within(workspace)?.address();
@@ -686,6 +698,7 @@ mod tests {
             bits: Tuning::of(width).cell_bits(n, MOST_CELL_BITS),
             probe_blocks: MOST_PROBE_BLOCKS as u32,
             local_keys: 4608,
+            large_keys: 17_000,
             refine: REFINE,
             piece: PIECE,
             refine_blocks: 264,

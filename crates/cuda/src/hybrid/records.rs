@@ -195,6 +195,7 @@ impl Records {
         (cells.a_bits, cells.b_bits) = (self.bits.a, self.bits.b);
         // The partition's tiles are onesweep's.
         (cells.tile, cells.local_keys) = (1, self.local_keys);
+        cells.large_keys = self.local_keys;
         cells.choice = arrays.choice.within(workspace)?.address();
         cells.counts = arrays.counts.within(workspace)?.address();
         cells.begins = arrays.begins.within(workspace)?.address();

@@ -33,6 +33,7 @@ pub struct Task<W> {
     pub must_fit: u32,
     pub probe_blocks: u32,
     pub step_room: u32,
+    pub large_keys: u32,
     pub ranges: u64,
     pub codec: Codec<W>,
 }
@@ -67,6 +68,7 @@ impl<W> Task<W> {
             must_fit: 0,
             probe_blocks: 0,
             step_room: 0,
+            large_keys: 0,
             ranges: 0,
             codec,
         }
@@ -98,6 +100,7 @@ pub struct Choice<W> {
     pub tickets: [u32; 2],
     pub large: u32,
     pub crowd: u32,
+    pub for_large_blocks: u32,
     pub pieces: u32,
     pub queue: [u32; 3],
 }
@@ -155,13 +158,14 @@ mod tests {
                     offset_of!(Task<$W>, zeros),
                     offset_of!(Task<$W>, ranges),
                     offset_of!(Task<$W>, may_onesweep),
+                    offset_of!(Task<$W>, large_keys),
                     offset_of!(Task<$W>, codec),
                 )
             };
         }
-        assert_eq!(task!(u32), (192, 48, 128, 160, 140, 168));
-        assert_eq!(task!(u64), (208, 48, 128, 160, 140, 168));
-        assert_eq!(task!(u128), (256, 48, 128, 160, 140, 176));
+        assert_eq!(task!(u32), (192, 48, 128, 160, 140, 156, 168));
+        assert_eq!(task!(u64), (208, 48, 128, 160, 140, 156, 168));
+        assert_eq!(task!(u128), (256, 48, 128, 160, 140, 156, 176));
         macro_rules! choice {
             ($W:ty) => {
                 (
@@ -172,9 +176,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (60, 12, 36, 48));
-        assert_eq!(choice!(u64), (72, 24, 48, 60));
-        assert_eq!(choice!(u128), (96, 48, 72, 84));
+        assert_eq!(choice!(u32), (64, 12, 36, 52));
+        assert_eq!(choice!(u64), (80, 24, 48, 64));
+        assert_eq!(choice!(u128), (112, 48, 72, 88));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)
