@@ -61,10 +61,10 @@ local(const __grid_constant__ Task<Key> task) {
 }
 
 // Grid: as many blocks as run at a time.
-static_assert(sizeof(LocalShared<T::LargeCell>) <= SHARED_KB * 1024, "it does not fit");
+static_assert(sizeof(LargeShared<T::LargeCell>) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(T::LargeCell::THREADS, T::LargeCell::BLOCKS)
 local_large(const __grid_constant__ Task<Key> task) {
-    sort_large_cells<T::LargeCell>(task, shared_as<LocalShared<T::LargeCell>>());
+    sort_large_cells<T::LargeCell>(task, shared_as<LargeShared<T::LargeCell>>());
 }
 
 // Grid: a block a cell.
@@ -151,5 +151,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     values_shape<T::OfValues<u32>::Cell>(),
     values_shape<T::OfValues<u64>::Cell>(),
     values_shape<T::OfValues<uint4>::Cell>(),
-    local_shape<T::LargeCell>(),
+    {T::LargeCell::THREADS, T::LargeCell::CAPACITY, T::LargeCell::BLOCKS, sizeof(LargeShared<T::LargeCell>)},
 };

@@ -12,10 +12,10 @@
 //
 // The prediction (times.cuh):
 //     onesweep    its histograms, about a count, and a pass for each byte that varies
-//     hybrid      a count, the partitions, local; and by level, each RADIX_BITS below the one before,
-//                 the first just below the window: for keys of a crowded cell, too many for one local
-//                 sort, to be refined; if they are all equal, a count alone, the last thing to be done
-//                 to them
+//     hybrid      a count, the partitions, local, or local_large where most cells are large; and by
+//                 level, each RADIX_BITS below the one before, the first just below the window: for keys
+//                 of a crowded cell, too many for one local sort, to be refined; if they are all equal, a
+//                 count alone, the last thing to be done to them
 // What is predicted only decides about speed.
 //
 // Grid: probe_blocks; one for a sample.
@@ -58,9 +58,10 @@ struct Probe {
         u32 coarse[1 << COARSE_BITS];
     };
 
-    // Keys of the sample in crowded cells.
+    // Keys of the sample in crowded cells; whether the others are in large ones on average.
     struct Crowd {
         u32 equal, mixed;
+        bool large;
     };
 
     const Task<Key>& task;
@@ -149,6 +150,7 @@ struct Probe {
         }
         for (u32 shift = low; hybrid < onesweep && shift > 0; shift -= min(shift, RADIX_BITS)) {
             Crowd crowd = crowded(shift, coarse);
+            if (shift == low && crowd.large) hybrid += TIMES.local_large - TIMES.local;
             hybrid += TIMES.refine * crowd.mixed / SAMPLE;
             // The local sort that they do not need, but for the count.
             u32 more = max(equal, crowd.equal) - equal;
@@ -228,11 +230,12 @@ struct Probe {
         crowd = shared.crowd;
         u32 equal = crowd & 0xffff, mixed = crowd >> 16, rest = SAMPLE - equal - mixed;
         if (shared.neighbours > rest * coarse_fill) mixed += rest;
+        bool large = float(shared.neighbours) * task.large_keys > rest * coarse_fill * task.local_keys;
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) shared.slots[slot[item]] = 0;
         __syncthreads();
         if (threadIdx.x == 0) shared.crowd = shared.neighbours = 0;
-        return Crowd{equal, mixed};
+        return Crowd{equal, mixed, large};
     }
 
     __device__ static u32 hash(Key bits) {

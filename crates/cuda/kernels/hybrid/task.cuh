@@ -140,6 +140,8 @@ struct Choice {
     u32 large, crowd;
     // Cells that local_large sorts.
     u32 for_large_blocks;
+    // The path and one more, as soon as the kernels before local_large are done; it tells local.
+    u32 path_of_local;
     // Pieces that refine leaves.
     u32 pieces;
     Queue queue;

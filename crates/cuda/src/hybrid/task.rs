@@ -101,6 +101,7 @@ pub struct Choice<W> {
     pub large: u32,
     pub crowd: u32,
     pub for_large_blocks: u32,
+    pub path_of_local: u32,
     pub pieces: u32,
     pub queue: [u32; 3],
 }
@@ -176,9 +177,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (64, 12, 36, 52));
-        assert_eq!(choice!(u64), (80, 24, 48, 64));
-        assert_eq!(choice!(u128), (112, 48, 72, 88));
+        assert_eq!(choice!(u32), (68, 12, 36, 56));
+        assert_eq!(choice!(u64), (80, 24, 48, 68));
+        assert_eq!(choice!(u128), (112, 48, 72, 92));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)
