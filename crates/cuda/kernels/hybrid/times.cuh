@@ -1,5 +1,5 @@
 // What the stages take, in tenths of the time of `count`: of uniform keys, 2^28 of them, on an H200; of
-// local_large, in cells of 8192; of refine, if it has all keys, where each of their bits is set with a
+// local_large, in cells of 6800; of refine, if it has all keys, where each of their bits is set with a
 // chance of a quarter. `pass` is one of onesweep's.
 #pragma once
 
@@ -11,5 +11,5 @@ struct StageTimes {
 
 template <class Key>
 constexpr StageTimes STAGE_TIMES =
-    sizeof(Key) == 4 ? StageTimes{10, 26, 29, 40, 230, 29}
-                     : StageTimes{10, 24, 25, 44, 250, 26};
+    sizeof(Key) == 4 ? StageTimes{10, 26, 29, 44, 230, 29}
+                     : StageTimes{10, 24, 25, 36, 250, 26};

@@ -63,19 +63,19 @@ constexpr LocalRow CELL_ROWS[] = {
 // bits, all of a sort took 5% longer even where there were none.
 constexpr LocalRow DOUBLE_ROWS[] = {
     {4, 512, 18, 9024, 12, 2},
-    {8, 1024, 10, 9856, 12, 1},
+    {8, 512, 18, 9024, 12, 2},
     {16, 512, 18, 9024, 12, 1},
 };
 
 constexpr LocalRow LARGE_ROWS[] = {
     {4, 512, 34, 17216, 12, 2},
-    {8, 1024, 18, 18048, 12, 1},
+    {8, 512, 18, 9024, 12, 2},
     {16, 512, 18, 9024, 12, 1},
 };
 
 // Pieces that refine leaves; with less code.
 constexpr LocalRow PIECE_ROWS[] = {
-    {4, 256, 18, 4480, 11, 5},
+    {4, 256, 18, 4480, 11, 4},
     {8, 256, 18, 4480, 11, 4},
     {16, 256, 18, 4480, 11, 2},
 };
