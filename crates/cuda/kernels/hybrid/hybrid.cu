@@ -2,7 +2,7 @@
 //
 //     probe, count, lay_out                 what is where
 //     partition_wide, partition_narrow      once or twice
-//     local                                 cells that fit
+//     local, local_large                    cells that fit a block, or a larger one
 //     refine, local_refined                 cells that do not, and what is made of them
 //     together                              instead of all before refine, for middle sizes
 //     local_4, local_8, local_16            instead of local: cells of keys with values of so many bytes
@@ -62,6 +62,13 @@ local(const __grid_constant__ Task<Key> task) {
     sort_cell<T::Cell>(task, shared_as<LocalShared<T::Cell>>());
 }
 
+// Grid: as many blocks as run at a time.
+static_assert(sizeof(LargeShared<T::LargeCell>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(T::LargeCell::THREADS, T::LargeCell::BLOCKS)
+local_large(const __grid_constant__ Task<Key> task) {
+    sort_large_cells<T::LargeCell>(task, shared_as<LargeShared<T::LargeCell>>());
+}
+
 // Grid: a block a cell.
 #define LOCAL_VALUES(name, S)                                                          \
     static_assert(sizeof(ValuesShared<S>) <= SHARED_KB * 1024, "it does not fit");     \
@@ -74,9 +81,9 @@ LOCAL_VALUES(local_4, T::OfValues<u32>::Cell)
 LOCAL_VALUES(local_8, T::OfValues<u64>::Cell)
 LOCAL_VALUES(local_16, T::OfValues<uint4>::Cell)
 
-// Grid: as many blocks as run at a time; fewer than of local, for a loop takes more registers.
+// Grid: as many blocks as run at a time.
 static_assert(sizeof(LocalShared<T::RefinedCell>) <= SHARED_KB * 1024, "it does not fit");
-extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, (T::RefinedCell::BLOCKS * 2 + 2) / 3)
+extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, T::RefinedCell::BLOCKS)
 local_refined(const __grid_constant__ Task<Key> task) {
     sort_pieces<T::RefinedCell>(task, shared_as<LocalShared<T::RefinedCell>>());
 }
@@ -179,4 +186,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     values_shape<T::OfValues<uint4>::Cell>(),
     COMPOSITE_PARTITION_SHAPE,
     COMPOSITE_SHAPE,
+    {T::LargeCell::THREADS, T::LargeCell::CAPACITY, T::LargeCell::BLOCKS, sizeof(LargeShared<T::LargeCell>)},
 };

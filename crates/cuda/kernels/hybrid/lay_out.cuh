@@ -4,6 +4,7 @@
 //     bucket_cursors          the begin of each bucket's first cell
 //     tiles                   exclusive scan of the tiles that each bucket fills
 //     large, crowd            cells for more than one local sort, and their keys
+//     for_large_blocks        cells for local_large
 //     path                    whether these are too many
 //
 // Many cells: a block has THREADS of them, and sums by itself all that lie before; the last block to be
@@ -116,8 +117,12 @@ struct LayOut {
             if (cell % (1 << task.b_bits) == 0) task.bucket_cursors[cell >> task.b_bits] = begin;
             if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
             if (keys > task.local_keys) {
-                task.large[atomicAdd(&task.choice->large, 1)] = cell;
-                atomicAdd(&task.choice->crowd, keys);
+                if (keys <= task.large_keys) {
+                    task.large[task.cells() - 1 - atomicAdd(&task.choice->for_large_blocks, 1)] = cell;
+                } else {
+                    task.large[atomicAdd(&task.choice->large, 1)] = cell;
+                    atomicAdd(&task.choice->crowd, keys);
+                }
             }
         }
     }

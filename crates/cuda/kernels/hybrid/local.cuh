@@ -43,6 +43,13 @@ struct LocalShape {
     // The last warp reads a whole line.
     static constexpr u32 SLOTS = (WARPS - 1) * SHARE + LINE;
     static_assert(WARPS <= WARP && SLOTS < 1 << 16, "a scan's sums fit, and what is to be fetched");
+    // Whether a block sorts one cell after the other.
+    static constexpr bool REPEATED = false;
+};
+
+template <class S>
+struct RepeatedShape : S {
+    static constexpr bool REPEATED = true;
 };
 
 template <class S>
@@ -100,6 +107,7 @@ struct Local {
     __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
         this->count = count;
         Key key[LOADS];
+        forget(key);
         load(key, from, [](Key code) { return code; });
         sort(key, to, bits, codec);
     }
@@ -147,6 +155,15 @@ struct Local {
     __device__ static u32 again(u32 value) {
         asm volatile("" : "+r"(value));
         return value;
+    }
+
+    // Before values are read under a condition. In a loop over cells the compiler would keep what they were
+    // in the cell before, in a register each, all the time.
+    template <class T, u32 N>
+    __device__ static void forget(T (&values)[N]) {
+        if constexpr (S::REPEATED)
+#pragma unroll
+            for (u32 i = 0; i < N; i++) values[i] = T(0);
     }
 
     // A thread's keys in batches: `work(first, has)` for those from `first` on; `has(j)` tells whether
@@ -274,6 +291,7 @@ struct Local {
         Digit bin = {*static_cast<volatile u32*>(&shared.bin_shift), this->bin.mask};
         batches([&](u32 first, auto has) {
             u32 slot[BATCH];
+            forget(slot);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
                 if (has(j)) slot[j - first] = atomicAdd(&shared.bins[bin.of(key[j])], 1);
@@ -414,6 +432,7 @@ struct Local {
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
             decltype(at(0)) item[BATCH];
+            forget(item);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
                 if (int(j * WARP) < left) item[j - first] = at(j * WARP);
@@ -538,13 +557,25 @@ struct Local {
     }
 };
 
+// The path. The kernel before, local_large, goes on meanwhile, so what is waited for is its word that those
+// before it are done. One block waits for all of it: who waits for this kernel, waits for that one, too.
+template <class Key>
+__device__ inline u32 wait_for_partitions(const Task<Key>& task) {
+    if (blockIdx.x == gridDim.x - 1) wait_for_earlier_kernels();
+    u32 path;
+    do
+        path = read_acquire(&task.choice->path_of_local);
+    while (path == 0);
+    return path - 1;
+}
+
 // Block i sorts cell i; one that is too large is left alone. (A prefetch of the cell whose turn comes
 // next took 14% longer.)
 template <class S>
 __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<S>& shared) {
-    wait_for_earlier_kernels();
-    if (task.choice->path == FEW) return write_by_dictionary(task);
-    if (task.choice->path != HYBRID) return;
+    u32 path = wait_for_partitions(task);
+    if (path == FEW) return write_by_dictionary(task);
+    if (path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
     if (threadIdx.x == 0) shared.base = task.choice->base;
     if (task.choice->large) task.clear_steps();

@@ -12,10 +12,10 @@
 //
 // The prediction (times.cuh):
 //     onesweep    its histograms, about a count, and a pass for each byte that varies
-//     hybrid      a count, the partitions, local; and by level, each RADIX_BITS below the one before,
-//                 the first just below the window: for keys of a crowded cell, too many for one local
-//                 sort, to be refined; if they are all equal, a count alone, the last thing to be done
-//                 to them
+//     hybrid      a count, the partitions, local, or local_large where most cells are large; and by
+//                 level, each RADIX_BITS below the one before, the first just below the window: for keys
+//                 of a crowded cell, too many for one local sort, to be refined; if they are all equal, a
+//                 count alone, the last thing to be done to them
 // What is predicted only decides about speed.
 //
 // Grid: probe_blocks; one for a sample.
@@ -60,9 +60,10 @@ struct Probe {
         u32 coarse[1 << COARSE_BITS];
     };
 
-    // Keys of the sample in crowded cells.
+    // Keys of the sample in crowded cells; whether the others are in large ones on average.
     struct Crowd {
         u32 equal, mixed;
+        bool large;
     };
 
     const Task<Key>& task;
@@ -153,6 +154,7 @@ struct Probe {
         for (u32 shift = low; hybrid < onesweep && (shift > 0 || composites);
              shift -= min(shift, RADIX_BITS)) {
             Crowd crowd = crowded(shift, coarse);
+            if (shift == low && crowd.large) hybrid += times.local_large - times.local;
             hybrid += times.refine * crowd.mixed / SAMPLE;
             u32 more = max(equal, crowd.equal) - equal;
             // Composites of equal keys are refined by what these carry. Equal keys alone do not need the
@@ -187,7 +189,7 @@ struct Probe {
     }
 
     // How many keys so many cells bring into the sample which are just small enough for a local sort.
-    __device__ float fill(float cells) const { return float(task.local_keys) * cells * SAMPLE / task.n; }
+    __device__ float fill(float cells) const { return float(task.large_keys) * cells * SAMPLE / task.n; }
 
     // The most keys where so many are expected: three sigmas more.
     __device__ static u32 most(float expected) { return u32(expected + 3 * sqrtf(expected)) + 1; }
@@ -236,11 +238,12 @@ struct Probe {
         crowd = shared.crowd;
         u32 equal = crowd & 0xffff, mixed = crowd >> 16, rest = SAMPLE - equal - mixed;
         if (shared.neighbours > rest * coarse_fill) mixed += rest;
+        bool large = float(shared.neighbours) * task.large_keys > rest * coarse_fill * task.local_keys;
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) shared.slots[slot[item]] = 0;
         __syncthreads();
         if (threadIdx.x == 0) shared.crowd = shared.neighbours = 0;
-        return Crowd{equal, mixed};
+        return Crowd{equal, mixed, large};
     }
 
     __device__ static u32 hash(Key bits) {

@@ -4,7 +4,8 @@
 //     count       a histogram over the cells, in one read (count.cuh)
 //     lay_out     its exclusive scan: where each cell begins, where each tile finds its keys (lay_out.cuh)
 //     partition   keys to the bucket of their first digit, then to their cell (partition.cuh)
-//     local       each cell, in shared memory (local.cuh)
+//     local_large, local
+//                 each cell, in shared memory (local.cuh), large ones by larger blocks (local_large.cuh)
 //     refine      cells that are too large, by their next digits, until all pieces fit (refine.cuh)
 //     local       each of these pieces
 //
@@ -144,8 +145,12 @@ struct Choice {
     u32 done;
     // Tickets of the two partitions' tiles.
     u32 tickets[2];
-    // Cells that have more than local_keys keys, or in which keys crowd; and the keys of the former.
+    // Cells that are left to refine; and the keys of those that have more than large_keys.
     u32 large, crowd;
+    // Cells that local_large sorts.
+    u32 for_large_blocks;
+    // The path and one more, as soon as the kernels before local_large are done; it tells local.
+    u32 path_of_local;
     // Pieces that refine leaves.
     u32 pieces;
     Queue queue;
@@ -174,7 +179,7 @@ struct Task {
     u32* cell_cursors;
     // 2^a_bits + 1: tiles of the second partition before each bucket, the last all of them.
     u32* tiles;
-    // Their numbers.
+    // 2^cell_bits: numbers of the cells for refine; from the end backwards, of those for local_large.
     u32* large;
     // Of refine.
     Part* parts;
@@ -195,6 +200,8 @@ struct Task {
     u32 probe_blocks;
     // How many steps there is room for.
     u32 step_room;
+    // Keys of the largest cell that local_large sorts, if that is more than local_keys.
+    u32 large_keys;
     Range<Key>* ranges;
     // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
     Choice<u64>* words;

@@ -12,6 +12,7 @@
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
+#include "local_large.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
 #include "probe.cuh"
@@ -67,9 +68,24 @@ constexpr LocalRow COMPOSITE_CELL_ROWS[] = {
     {8, 256, 18, 4480, 11, 4},
 };
 
+// Cells that are too large for these: up to about twice as large, and larger. The blocks of a multiprocessor
+// take no more shared memory than leaves its L1 cache as it is for cells beside them: with 200 KB for 128
+// bits, all of a sort took 5% longer even where there were none.
+constexpr LocalRow DOUBLE_ROWS[] = {
+    {4, 512, 18, 9024, 12, 2},
+    {8, 512, 18, 9024, 12, 2},
+    {16, 512, 18, 9024, 12, 1},
+};
+
+constexpr LocalRow LARGE_ROWS[] = {
+    {4, 512, 34, 17216, 12, 2},
+    {8, 512, 18, 9024, 12, 2},
+    {16, 512, 18, 9024, 12, 1},
+};
+
 // Pieces that refine leaves; with less code.
 constexpr LocalRow PIECE_ROWS[] = {
-    {4, 256, 18, 4480, 11, 5},
+    {4, 256, 18, 4480, 11, 4},
     {8, 256, 18, 4480, 11, 4},
     {16, 256, 18, 4480, 11, 2},
 };
@@ -165,6 +181,8 @@ struct Tuning {
     static constexpr PartitionRow NARROW = fitted(row_of(NARROW_ROWS, KEY));
     static constexpr PartitionRow TILES = fitted(row_of(REFINE_ROWS, KEY));
     static constexpr LocalRow CELL = fitted(row_of(CELL_ROWS, KEY));
+    static constexpr LocalRow DOUBLE = fitted(row_of(DOUBLE_ROWS, KEY));
+    static constexpr LocalRow LARGE = fitted(row_of(LARGE_ROWS, KEY));
     static constexpr LocalRow PIECE = fitted(row_of(PIECE_ROWS, KEY));
     static constexpr LocalRow ALONE = fitted(row_of(ALONE_ROWS, KEY));
     static constexpr TogetherRow WHOLE = fitted(row_of(TOGETHER_ROWS, KEY));
@@ -178,7 +196,8 @@ struct Tuning {
     using Wide = TILES_OF(WIDE);
     using Narrow = TILES_OF(NARROW);
     using Cell = CELLS_OF(CELL);
-    using RefinedCell = CELLS_OF(PIECE);
+    using LargeCell = LargeShape<CELLS_OF(DOUBLE), CELLS_OF(LARGE)>;
+    using RefinedCell = RepeatedShape<CELLS_OF(PIECE)>;
     using Alone = CELLS_OF(ALONE);
     template <class Value>
     struct OfValues {

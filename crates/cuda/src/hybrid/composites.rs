@@ -86,7 +86,7 @@ impl Composites {
         let refined = words.shapes.get(row::LOCAL_REFINED)?;
         let sizes = Sizes {
             composed: true,
-            ..words.sizes(bits, finding.probe_blocks, local.tile, &behind)?
+            ..words.sizes(bits, finding.probe_blocks, [local.tile, local.tile], &behind)?
         };
         Ok(Composites {
             n,

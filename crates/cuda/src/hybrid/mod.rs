@@ -6,7 +6,7 @@
 //! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
 //! | to what one block's threads order | `alone`: one block |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
-//! | to 2^21 | `probe`, `count`, `partition`, `local`, `refine`, `local_refined` |
+//! | to 2^21 | `probe`, `count`, `partition`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
 //!
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
@@ -85,6 +85,7 @@ mod row {
     pub const LOCAL_16: usize = 13;
     pub const PARTITION_COMPOSITE: usize = 14;
     pub const LOCAL_COMPOSITE: usize = 15;
+    pub const LOCAL_LARGE: usize = 16;
 }
 
 /// A sort, decided.
@@ -119,9 +120,11 @@ struct Cells {
 #[derive(Clone, Copy, Debug)]
 struct Room {
     bits: CellBits,
-    /// Keys of a tile of the second partition, and of the largest cell that is sorted by `local`.
+    /// Keys of a tile of the second partition, and of the largest cells that are sorted by `local` and by
+    /// `local_large`.
     tile: u32,
     local_keys: u32,
+    large_keys: u32,
     probe_blocks: u32,
     may_onesweep: bool,
     arrays: Arrays,
@@ -141,6 +144,8 @@ struct Apart {
     finding: Finding,
     /// For each partition.
     partitions: Vec<Launch>,
+    /// Goes on beside `local`.
+    local_large: Launch,
     local: Launch,
 }
 
@@ -164,6 +169,7 @@ struct Sizes {
     bits: CellBits,
     probe_blocks: u32,
     local_keys: u32,
+    large_keys: u32,
     refine: KernelShape,
     /// Keys of a piece that refine leaves, at most.
     piece: usize,
@@ -437,7 +443,7 @@ impl<'a> Kernels<'a> {
         let behind = self.behind(n, spec)?;
         let local_keys = self.shapes.get(row::TOGETHER_CELLS)?.tile;
         let bits = tuning.together_bits(n, TOGETHER_BITS, local_keys as usize);
-        let sizes = self.sizes(bits, 0, local_keys, &behind)?;
+        let sizes = self.sizes(bits, 0, [local_keys; 2], &behind)?;
         let steps = Steps::Together((kernel, grid));
         Ok(Some(self.refined(n, steps, sizes, 0, behind)?))
     }
@@ -454,7 +460,7 @@ impl<'a> Kernels<'a> {
         &self,
         bits: CellBits,
         probe_blocks: u32,
-        local_keys: u32,
+        [local_keys, large_keys]: [u32; 2],
         behind: &Option<Sweep>,
     ) -> Result<Sizes> {
         let refine = self.shapes.get(row::REFINE)?;
@@ -464,6 +470,7 @@ impl<'a> Kernels<'a> {
             bits,
             probe_blocks,
             local_keys,
+            large_keys,
             refine,
             piece: self.shapes.get(row::LOCAL_REFINED)?.tile as usize,
             refine_blocks: refine.together(&kernel, self.device.facts())? as usize,
@@ -498,10 +505,12 @@ impl<'a> Kernels<'a> {
         };
 
         let local = shape(row::LOCAL)?;
-        let sizes = self.sizes(bits, finding.probe_blocks, local.tile, &behind)?;
+        let large = shape(row::LOCAL_LARGE)?;
+        let sizes = self.sizes(bits, finding.probe_blocks, [local.tile, large.tile], &behind)?;
         let steps = Steps::Apart(Box::new(Apart {
             finding,
             partitions,
+            local_large: self.persistent("local_large", large, bits.cells())?,
             local: self.launch("local", local.grid(bits.cells() as u32))?,
         }));
         self.refined(n, steps, sizes, tile.tile, behind)
@@ -558,6 +567,7 @@ impl Cells {
                     launch_with(partition, level)?;
                 }
                 end(clock, Stage::Scatter, stream)?;
+                launch(&apart.local_large)?;
                 launch(&apart.local)?;
             }
         }
@@ -584,6 +594,7 @@ impl Room {
         let arrays = &self.arrays;
         (task.a_bits, task.b_bits) = (self.bits.a, self.bits.b);
         (task.tile, task.local_keys) = (self.tile, self.local_keys);
+        task.large_keys = self.large_keys;
         task.scratch = arrays.scratch.within(workspace)?.address();
         task.choice = arrays.choice.within(workspace)?.address();
         task.counts = arrays.counts.within(workspace)?.address();
@@ -711,6 +722,7 @@ impl Sizes {
             bits: self.bits,
             tile,
             local_keys: self.local_keys,
+            large_keys: self.large_keys,
             probe_blocks: self.probe_blocks,
             may_onesweep: self.behind > 0,
             arrays: Arrays::of(n, self),
@@ -764,6 +776,7 @@ mod tests {
             bits: Tuning::of(width).cell_bits(n, MOST_CELL_BITS),
             probe_blocks: MOST_PROBE_BLOCKS as u32,
             local_keys: 4608,
+            large_keys: 17_000,
             refine: REFINE,
             piece: PIECE,
             refine_blocks: 264,

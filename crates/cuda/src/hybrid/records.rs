@@ -175,6 +175,7 @@ impl Records {
         (cells.a_bits, cells.b_bits) = (self.finding.bits.a, self.finding.bits.b);
         // The partition's tiles are onesweep's.
         (cells.tile, cells.local_keys) = (1, self.local_keys);
+        cells.large_keys = self.local_keys;
         cells.choice = arrays.choice.within(workspace)?.address();
         cells.counts = arrays.counts.within(workspace)?.address();
         cells.begins = arrays.begins.within(workspace)?.address();

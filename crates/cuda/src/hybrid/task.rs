@@ -33,6 +33,7 @@ pub struct Task<W> {
     pub carries: u32,
     pub probe_blocks: u32,
     pub step_room: u32,
+    pub large_keys: u32,
     pub ranges: u64,
     pub words: u64,
     pub codec: Codec<W>,
@@ -68,6 +69,7 @@ impl<W> Task<W> {
             carries: KEYS_ALONE,
             probe_blocks: 0,
             step_room: 0,
+            large_keys: 0,
             ranges: 0,
             words: 0,
             codec,
@@ -112,6 +114,8 @@ pub struct Choice<W> {
     pub tickets: [u32; 2],
     pub large: u32,
     pub crowd: u32,
+    pub for_large_blocks: u32,
+    pub path_of_local: u32,
     pub pieces: u32,
     pub queue: [u32; 3],
 }
@@ -178,13 +182,14 @@ mod tests {
                     offset_of!(Task<$W>, zeros),
                     offset_of!(Task<$W>, ranges),
                     offset_of!(Task<$W>, may_onesweep),
+                    offset_of!(Task<$W>, large_keys),
                     offset_of!(Task<$W>, codec),
                 )
             };
         }
-        assert_eq!(task!(u32), (200, 48, 128, 160, 140, 176));
-        assert_eq!(task!(u64), (216, 48, 128, 160, 140, 176));
-        assert_eq!(task!(u128), (256, 48, 128, 160, 140, 176));
+        assert_eq!(task!(u32), (200, 48, 128, 160, 140, 156, 176));
+        assert_eq!(task!(u64), (216, 48, 128, 160, 140, 156, 176));
+        assert_eq!(task!(u128), (256, 48, 128, 160, 140, 156, 176));
         assert_eq!(size_of::<Composite>(), 272);
         macro_rules! choice {
             ($W:ty) => {
@@ -196,9 +201,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (60, 12, 36, 48));
-        assert_eq!(choice!(u64), (72, 24, 48, 60));
-        assert_eq!(choice!(u128), (96, 48, 72, 84));
+        assert_eq!(choice!(u32), (68, 12, 36, 56));
+        assert_eq!(choice!(u64), (80, 24, 48, 68));
+        assert_eq!(choice!(u128), (112, 48, 72, 92));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)
