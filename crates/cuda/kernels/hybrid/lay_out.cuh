@@ -103,6 +103,7 @@ struct LayOut {
         words.base = u64(__ldcg(&codes.base)) << 32;
         words.low = __ldcg(&codes.low) + 32;
         words.large = __ldcg(&codes.large);
+        words.crowd = __ldcg(&codes.crowd);
     }
 
     // The cells from `first` on, one for each thread. Leaves their keys in shared.total.
