@@ -181,13 +181,12 @@ struct Partition {
         }
     }
 
-    // The tile's keys by digit and copy.
+    // The tile's keys by digit and copy; adds to what is there.
     __device__ void count_digits(u32 count) {
         if (count == TILE)
             count_as<true>(count);
         else
             count_as<false>(count);
-        __syncthreads();
     }
 
     // The sum over a warp.
@@ -307,16 +306,6 @@ struct Partition {
         __syncthreads();
     }
 
-    // One tile by itself: `count` codes, at most TILE. The counters are zeros before and after, and the
-    // digit is set. cursors[d]: where in `to` the next key of digit d goes.
-    __device__ void partition_tile(const Key* from, u32 count, Key* to, u32* cursors) {
-        load(from, count);
-        count_digits(count);
-        scan(count);
-        order(count, cursors);
-        scatter(to, count);
-    }
-
     // The buckets of a partition of the whole task. A barrier follows.
     __device__ void set_buckets(const Task<Key>& task, u32 level) {
         u32 buckets = level == 0 ? 1 : 1u << task.a_bits;
@@ -395,6 +384,7 @@ struct Partition {
             u32 ticket = 0;
             if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
             count_digits(tile.count);
+            __syncthreads();
             if (thread == 0) shared.ticket = ticket;
             if (next.exists()) prefetch(from(task) + next.begin, next.count);
             scan(tile.count);

@@ -48,8 +48,8 @@ struct Part {
     u32 below;
     // Where they lie.
     u32 side;
-    // Tiles that are not done.
-    u32 pending, unused;
+    // How many steps count it, and as many partition it; those that are not done.
+    u32 steps, pending;
     // Bits in which not all keys are as the first one.
     u64 varying[2];
     // How many keys each bucket has; then where its next one goes; in the end, where it ends.
@@ -73,8 +73,9 @@ struct alignas(16) Piece {
 
 // Steps are taken by tickets, first the cells that are too large, then what has been put in.
 struct Queue {
-    u32 head, tail;
-    u32 done;
+    // How many have been put in; in the upper half, how many are done, cells included.
+    u64 progress;
+    u32 head;
 };
 
 // The least and the greatest of some codes.
