@@ -44,8 +44,7 @@ struct Buckets {
     u32 ends[PART_RADIX];
     // Steps that follow from the buckets before; the last of all.
     u32 steps[PART_RADIX + 1];
-    // The first bucket that does not fit into a piece with this one and all between; and the same for
-    // those that begin a piece, 0 for others.
+    // Where a piece that begins with this bucket ends; and the same for those that begin one, 0 for others.
     u32 beyond[PART_RADIX], groups[PART_RADIX];
     // Bits: large ones.
     u32 large[PART_RADIX / WARP];
@@ -367,7 +366,7 @@ struct Refine {
         if (bucket) {
             u32 larger = __ballot_sync(ALL_LANES, is_large);
             if (lane == 0) own.large[warp] = larger;
-            own.beyond[thread] = max(thread + 1, first_end_above(from + CAPACITY));
+            own.beyond[thread] = end_of_piece(from);
         }
         __syncthreads();
         if (thread == 0)
@@ -391,8 +390,9 @@ struct Refine {
                 begin_part(at, own.ends[d] - at, rest, side);
             }
         __syncthreads();
-        // The keys of a bucket by itself agree in the digit, too.
-        if (group) task.pieces[shared.piece + pieces] = {from, group, side, group == count ? rest : below};
+        // The keys of a bucket by itself agree in the digit, others in what their buckets have in common.
+        u32 unlike = group == count ? 0 : 32 - __clz(thread ^ (beyond - 1));
+        if (group) task.pieces[shared.piece + pieces] = {from, group, side, rest + unlike};
 
         return put(own.steps[PART_RADIX], [=, &own](u32 i) {
             // The bucket whose step it is: the last with no more than i steps before it.
@@ -407,14 +407,22 @@ struct Refine {
         });
     }
 
-    // The first bucket that ends above a place; PART_RADIX if none does.
-    __device__ u32 first_end_above(u32 place) const {
+    // The first bucket behind a piece that begins with this thread's, at `from`: the first that does not
+    // fit, or one before with more zeros at its end, if most of the keys are left. For the fewer bits a
+    // piece's buckets differ in, the better its bins are filled.
+    __device__ u32 end_of_piece(u32 from) const {
         const u32* ends = shared.parts.ends;
-        u32 d = 0;
+        u32 end = 0;
 #pragma unroll
         for (u32 step = PART_RADIX / 2; step > 0; step /= 2)
-            if (ends[d + step - 1] <= place) d += step;
-        return d + (ends[d] <= place);
+            if (ends[end + step - 1] <= from + CAPACITY) end += step;
+        end = max(thread + 1, end + (ends[end] <= from + CAPACITY));
+#pragma unroll
+        for (u32 bits = PART_BITS; bits > 0; bits--) {
+            u32 shorter = end >> bits << bits;
+            if (shorter > thread && ends[shorter - 1] - from > CAPACITY / 2) return shorter;
+        }
+        return end;
     }
 
     // Does a step; gives what this block does next, if anything.

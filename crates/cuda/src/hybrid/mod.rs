@@ -647,8 +647,8 @@ impl Sizes {
     /// Steps that `refine` puts into its queue, at most.
     ///
     /// Each level has no more parts than pieces of full size fit into n, for they are larger than that
-    /// and do not overlap. Their tiles are counted and partitioned once a level. A key is copied once.
-    /// In the end each block waits for one more.
+    /// and do not overlap. Their tiles are counted and partitioned once a level, at most a step each. A
+    /// key is copied once. In the end each block waits for one more.
     fn most_steps(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
         let tiles = n / self.refine.tile as usize + 1 + parts;
@@ -656,11 +656,11 @@ impl Sizes {
         2 * self.levels() * tiles + copies + self.refine_blocks
     }
 
-    /// Pieces that `refine` leaves, at most: buckets of over half the full size, or what stands behind
-    /// such a one, or begins a part, or is the first of a half; and cells in which keys crowd.
+    /// Pieces that `refine` leaves, at most: two neighbours have more keys than one can have, if no large
+    /// bucket is between them; and cells in which keys crowd.
     fn most_pieces(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
-        3 * (2 * n / self.piece + 1) + 2 * self.levels() * parts + self.bits.cells()
+        2 * n / self.piece + 2 * self.levels() * parts + self.bits.cells()
     }
 
     fn levels(&self) -> usize {
@@ -781,23 +781,21 @@ mod tests {
             let copies = (to - from).div_ceil(EMITTED * sizes.refine.threads as usize);
             return (copies, 0);
         }
-        let (half, rest) = (capacity / 2, below.saturating_sub(PART_BITS));
+        let rest = below.saturating_sub(PART_BITS);
         let (mut steps, mut pieces) = (2 * (to - from).div_ceil(tile), 0);
-        let (mut left, mut begin, mut in_group) = (from, from, 0);
-        for (digit, keys) in split.buckets(to - from).into_iter().enumerate() {
-            let end = begin + keys;
-            let after_long = digit == 0 || begin - left > half;
-            if keys > half || after_long || begin / half != left / half {
+        let (mut begin, mut in_group) = (from, 0);
+        for keys in split.buckets(to - from) {
+            if in_group + keys > capacity {
                 pieces += usize::from(in_group > 0);
                 in_group = 0;
             }
             if keys > capacity {
-                let more = refined(sizes, begin, end, rest, split);
+                let more = refined(sizes, begin, begin + keys, rest, split);
                 (steps, pieces) = (steps + more.0, pieces + more.1);
             } else {
                 in_group += keys;
             }
-            (left, begin) = (begin, end);
+            begin += keys;
         }
         (steps, pieces + usize::from(in_group > 0))
     }

@@ -99,7 +99,7 @@ pub struct Choice<W> {
     pub large: u32,
     pub crowd: u32,
     pub pieces: u32,
-    pub queue: [u32; 3],
+    pub queue: [u64; 2],
 }
 
 /// The least and the greatest of some codes.
@@ -172,9 +172,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (60, 12, 36, 48));
-        assert_eq!(choice!(u64), (72, 24, 48, 60));
-        assert_eq!(choice!(u128), (96, 48, 72, 84));
+        assert_eq!(choice!(u32), (64, 12, 36, 48));
+        assert_eq!(choice!(u64), (80, 24, 48, 64));
+        assert_eq!(choice!(u128), (112, 48, 72, 88));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)
