@@ -34,8 +34,8 @@ struct RefineShape {
     static constexpr u32 TILE = Tiles::TILE, CAPACITY = CAPACITY_;
     // A part of no more keys is one step.
     static constexpr u32 WHOLE = 2 * TILE;
-    // Steps that a block has of the cells, if all are of their usual length.
-    static constexpr u32 SHARES = 16;
+    // Keys of a step of others, at least, and how many steps a block has of the cells if it has more.
+    static constexpr u32 LEAST = TILE, SHARES = 16;
     static_assert(Tiles::DIGITS == PART_RADIX && THREADS >= PART_RADIX, "a thread for each bucket");
 };
 
@@ -454,7 +454,7 @@ struct Refine {
         if (task.choice->path != HYBRID || task.choice->large == 0) return;
         if (thread == 0) {
             shared.large = task.choice->large;
-            shared.share = max(TILE, task.choice->crowd / (gridDim.x * S::SHARES));
+            shared.share = max(S::LEAST, task.choice->crowd / (gridDim.x * S::SHARES));
         }
         while (true) {
             Step step = take();

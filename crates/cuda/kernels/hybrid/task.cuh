@@ -61,8 +61,8 @@ struct alignas(16) Step {
     enum Does : u32 { NOTHING, CELL, COUNT, PARTITION, EMIT };
     u32 does;
     u32 side;
-    // CELL: its number. COUNT and PARTITION: where the part begins, and which tile. EMIT: where the
-    // keys begin, and how many.
+    // CELL: its number. COUNT and PARTITION: where the part begins, and which of its steps. EMIT: where
+    // the keys begin, and how many.
     u32 at, of;
 };
 

@@ -656,8 +656,8 @@ impl Sizes {
         2 * self.levels() * tiles + copies + self.refine_blocks
     }
 
-    /// Pieces that `refine` leaves, at most: two neighbours have more keys than one can have, if no large
-    /// bucket is between them; and cells in which keys crowd.
+    /// Pieces that `refine` leaves, at most: one has over half the full size, or more than the full size
+    /// together with the next, if no large bucket is behind it; and cells in which keys crowd.
     fn most_pieces(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
         2 * n / self.piece + 2 * self.levels() * parts + self.bits.cells()
@@ -783,21 +783,27 @@ mod tests {
         }
         let rest = below.saturating_sub(PART_BITS);
         let (mut steps, mut pieces) = (2 * (to - from).div_ceil(tile), 0);
-        let (mut begin, mut in_group) = (from, 0);
-        for keys in split.buckets(to - from) {
-            if in_group + keys > capacity {
-                pieces += usize::from(in_group > 0);
-                in_group = 0;
-            }
+        let buckets = split.buckets(to - from);
+        let (mut begin, mut digit) = (from, 0);
+        while digit < buckets.len() {
+            let keys = |end: usize| buckets[digit..end].iter().sum::<usize>();
+            let fit = |&end: &usize| keys(end) <= capacity;
+            let fitting = (digit + 1..=buckets.len()).take_while(fit).last();
+            let whole = fitting.unwrap_or(digit + 1);
+            let shorter = (1..=PART_BITS).rev().map(|bits| whole >> bits << bits);
+            let end = shorter
+                .filter(|&end| end > digit)
+                .find(|&end| keys(end) > capacity / 2);
+            let (end, keys) = end.map_or((whole, keys(whole)), |end| (end, keys(end)));
             if keys > capacity {
                 let more = refined(sizes, begin, begin + keys, rest, split);
                 (steps, pieces) = (steps + more.0, pieces + more.1);
             } else {
-                in_group += keys;
+                pieces += usize::from(keys > 0);
             }
-            begin += keys;
+            (begin, digit) = (begin + keys, end);
         }
-        (steps, pieces + usize::from(in_group > 0))
+        (steps, pieces)
     }
 
     #[test]
@@ -811,6 +817,8 @@ mod tests {
             ([capacity + 1, 1], 127),
             ([half + 1, capacity + 1], 127),
             ([1, capacity + 1], 20),
+            ([1, capacity], 127),
+            ([half + 1, half], 127),
         ];
         for width in [Width::W32, Width::W64, Width::W128] {
             for n in [20_000, 1 << 20, 1 << 22] {
