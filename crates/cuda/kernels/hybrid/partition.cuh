@@ -193,13 +193,12 @@ struct Partition {
         }
     }
 
-    // The tile's keys by digit and copy.
+    // The tile's keys by digit and copy; adds to what is there.
     __device__ void count_digits(u32 count) {
         if (count == TILE)
             count_as<true>(count);
         else
             count_as<false>(count);
-        __syncthreads();
     }
 
     // The sum over a warp.
@@ -319,16 +318,6 @@ struct Partition {
         __syncthreads();
     }
 
-    // One tile by itself: `count` codes, at most TILE. The counters are zeros before and after, and the
-    // digit is set. cursors[d]: where in `to` the next key of digit d goes.
-    __device__ void partition_tile(const Key* from, u32 count, Key* to, u32* cursors) {
-        load(from, count);
-        count_digits(count);
-        scan(count);
-        order(count, cursors);
-        scatter(to, count);
-    }
-
     // The buckets of a partition of the whole task; `encodes(base)`: whether what is first read is not yet
     // codes less base. A barrier follows.
     template <class Source>
@@ -408,6 +397,7 @@ struct Partition {
             u32 ticket = 0;
             if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
             count_digits(tile.count);
+            __syncthreads();
             if (thread == 0) shared.ticket = ticket;
             if (next.exists()) source.prefetch(next);
             scan(tile.count);

@@ -1,17 +1,21 @@
 // What partitions and local sorts have left: cells that are too large for a block.
 //
 // A part is a stretch of keys that agree in all bits from `below` up. One that is too large is counted
-// by its next digit, tile by tile, then partitioned into the other buffer, tile by tile; what comes
-// out are smaller parts:
+// by its next digit, then partitioned into the other buffer; what comes out are smaller parts:
 //
-//     COUNT      a tile's digits go into the part's histogram; whoever is last lays out the buckets,
-//                or, if all keys agree in the digit, goes on below the highest bit that varies
-//     PARTITION  a tile's keys go to their buckets; whoever is last divides the part: large buckets
-//                are counted, small ones, neighbours together, are pieces for local
+//     COUNT      the digits of some of the part's tiles go into its histogram; whoever is last lays out
+//                the buckets, or, if all keys agree in the digit, goes on below the highest bit that varies
+//     PARTITION  the keys of these tiles go to their buckets; whoever is last divides the part: large
+//                buckets are counted, small ones, neighbours together, are pieces for local
 //     EMIT       keys that are equal, to where they belong
 //
 // Blocks take such steps from a queue on the device until all are done. A step never waits for another:
-// the last to finish puts what follows into the queue. So it does not matter how many blocks run.
+// the last to finish puts what follows into the queue, but for the first of it, with which it goes on. So
+// it does not matter how many blocks run.
+//
+// A part is cut into steps of so many keys that all blocks have enough of them. One that makes a single
+// step is one block's from its first count to its pieces; it is partitioned backwards, for the last keys
+// that were counted are still at hand.
 //
 // Parts that are partitioned lie apart and have more than CAPACITY keys each, so no two have the same
 // begin / CAPACITY: that is their number. A part's number goes over to its first bucket.
@@ -28,7 +32,11 @@ struct RefineShape {
     using Key = typename Tiles::Key;
     static constexpr u32 THREADS = Tiles::THREADS, BLOCKS = Tiles::BLOCKS;
     static constexpr u32 TILE = Tiles::TILE, CAPACITY = CAPACITY_;
-    static_assert(THREADS >= PART_RADIX, "a thread for each bucket");
+    // A part of no more keys is one step.
+    static constexpr u32 WHOLE = 2 * TILE;
+    // Keys of a step of others, at least, and how many steps a block has of the cells if it has more.
+    static constexpr u32 LEAST = TILE, SHARES = 16;
+    static_assert(Tiles::DIGITS == PART_RADIX && THREADS >= PART_RADIX, "a thread for each bucket");
 };
 
 // Of a part that is divided.
@@ -36,45 +44,64 @@ struct Buckets {
     u32 ends[PART_RADIX];
     // Steps that follow from the buckets before; the last of all.
     u32 steps[PART_RADIX + 1];
-    // Bits: buckets that begin a group, with one behind the last; large ones.
-    u32 groups[PART_RADIX / WARP + 1], large[PART_RADIX / WARP];
-    u32 sums[PART_RADIX / WARP];
+    // Where a piece that begins with this bucket ends; and the same for those that begin one, 0 for others.
+    u32 beyond[PART_RADIX], groups[PART_RADIX];
+    // Bits: large ones.
+    u32 large[PART_RADIX / WARP];
 };
 
-// Of a tile that is counted.
-struct TileCounts {
-    u32 digits[PART_RADIX];
-    u32 sums[PART_RADIX / WARP];
-    u64 varying[2];
+// A step's keys, in tiles of `length`, the last perhaps shorter.
+template <class Key>
+struct Stretch {
+    const Key* from;
+    Key* to;
+    u32* cursors;
+    u32 count, length, last;
+    // The part's first key.
+    Key first;
+
+    __device__ const Key* tile(u32 turn) const { return from + turn * length; }
+
+    __device__ u32 keys(u32 turn) const { return min(length, count - turn * length); }
 };
 
 template <class S>
 struct RefineShared {
     union {
+        // Its counters are zeros between two steps.
         PartitionShared<typename S::Tiles> tile;
+        // While there are no keys of a tile.
         Buckets parts;
-        TileCounts count;
     };
+    Stretch<typename S::Key> stretch;
+    // Of the keys of a step that are counted, bits in which they are not all as the part's first.
+    u64 varying[2];
+    u32 sums[PART_RADIX / WARP];
     Step step;
     // Of steps, and of pieces.
     u32 slot, piece;
+    // Cells that are too large: the first steps.
+    u32 large;
+    // Keys of a step, at most.
+    u32 share;
+    static_assert(sizeof(Buckets) <= sizeof(PartitionShared<typename S::Tiles>::keys), "it reaches counters");
 };
 
 template <class S>
 struct Refine {
     using Key = typename S::Key;
+    using Tiles = Partition<typename S::Tiles>;
     static constexpr u32 THREADS = S::THREADS, TILE = S::TILE, CAPACITY = S::CAPACITY;
     static constexpr u32 EMITTED = 16 * THREADS;
 
     const Task<Key>& task;
     RefineShared<S>& shared;
-    Queue& queue;
     const u32 thread = threadIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    // Cells that are too large: the first steps.
-    u32 large;
 
     __device__ Refine(const Task<Key>& task, RefineShared<S>& shared)
-        : task(task), shared(shared), queue(task.choice->queue) {}
+        : task(task), shared(shared) {}
+
+    __device__ Queue& queue() const { return task.choice->queue; }
 
     __device__ Part& part(u32 begin) const { return task.parts[begin / CAPACITY]; }
 
@@ -83,43 +110,45 @@ struct Refine {
         return Digit{below - bits, (1u << bits) - 1};
     }
 
+    // How many steps count or partition a part.
+    __device__ u32 steps_of(u32 count) const {
+        return count <= S::WHOLE ? 1 : (count - 1) / shared.share + 1;
+    }
+
     // The next step; none if all are done.
-    __device__ bool take(Step& step) {
+    __device__ Step take() {
         __syncthreads();
         if (thread == 0) {
-            u32 ticket = atomicAdd(&queue.head, 1);
-            shared.step.does = Step::NOTHING;
-            if (ticket < large) {
-                shared.step = Step{Step::CELL, 0, task.large[ticket], 0};
-            } else {
-                const Step* step = &task.steps[ticket - large];
-                while (read_acquire(&step->does) == Step::NOTHING) {
-                    // In this order: what is done can only have been put there before.
-                    u32 done = read_acquire(&queue.done), tail = read_acquire(&queue.tail);
-                    if (done == large + tail) break;
-                    __nanosleep(100);
-                }
-                shared.step = *step;
-            }
+            u32 ticket = atomicAdd(&queue().head, 1);
+            shared.step = ticket < shared.large ? Step{Step::CELL, 0, task.large[ticket], 0}
+                                         : wait_for(task.steps[ticket - shared.large]);
         }
         __syncthreads();
-        step = shared.step;
-        return step.does != Step::NOTHING;
+        return shared.step;
     }
 
-    // What the block's threads have written is seen by who takes a step that is put there from now on,
-    // or is the last of a part.
+    // A step that is put into the queue, or none, if all others are done. By one thread.
+    __device__ Step wait_for(const Step& step) const {
+        const volatile u32& does = step.does;
+        while (does == Step::NOTHING) {
+            u64 progress = *const_cast<const volatile u64*>(&queue().progress);
+            if (u32(progress >> 32) == shared.large + u32(progress)) return Step{Step::NOTHING, 0, 0, 0};
+            __nanosleep(40);
+        }
+        __threadfence();
+        return step;
+    }
+
+    // A ticket's step, and those that this block has gone on with. What they have put into the queue is
+    // in the same word.
     __device__ void done() {
-        __syncthreads();
-        if (thread == 0) {
-            __threadfence();
-            atomicAdd(&queue.done, 1);
-        }
+        if (thread == 0) atomicAdd(&queue().progress, u64(1) << 32);
     }
 
-    // Whether this was the last of a part's tiles. Then what the others have written is seen.
-    __device__ bool last_of(Part& part) {
+    // Whether this was the last of a part's steps. Then what the others have written is seen.
+    __device__ bool last_of(Part& part, bool single) {
         __syncthreads();
+        if (single) return true;
         if (thread == 0) {
             __threadfence();
             shared.slot = atomicSub(&part.pending, 1);
@@ -129,26 +158,30 @@ struct Refine {
         return shared.slot == 1;
     }
 
-    // Puts steps into the queue; `make(i)` says what the i-th is.
+    // Puts steps into the queue, but for the first, with which this block goes on; `make(i)` says what the
+    // i-th is.
     template <class Make>
-    __device__ void put(u32 count, Make make) {
-        if (count == 0) return;
-        if (thread == 0) shared.slot = atomicAdd(&queue.tail, count);
+    __device__ Step put(u32 count, Make make) {
         __syncthreads();
-        u32 slot = shared.slot;
-        __threadfence();
-        for (u32 i = thread; i < count; i += THREADS) {
-            Step made = make(i), *step = &task.steps[slot + i];
-            step->side = made.side;
-            step->at = made.at;
-            step->of = made.of;
-            write_release(&step->does, made.does);
+        if (count == 0) return Step{Step::NOTHING, 0, 0, 0};
+        if (count > 1) {
+            if (thread == 0) shared.slot = u32(atomicAdd(&queue().progress, u64(count - 1)));
+            __syncthreads();
+            u32 slot = shared.slot;
+            __threadfence();
+            for (u32 i = thread; i < count - 1; i += THREADS) {
+                Step made = make(i + 1), *step = &task.steps[slot + i];
+                step->side = made.side;
+                step->at = made.at;
+                step->of = made.of;
+                write_release(&step->does, made.does);
+            }
         }
-        __syncthreads();
+        return make(0);
     }
 
-    __device__ void put_tiles(Step::Does does, u32 begin, u32 count) {
-        put((count + TILE - 1) / TILE, [=](u32 i) { return Step{does, 0, begin, i}; });
+    __device__ Step put_tiles(Step::Does does, u32 begin, u32 count) {
+        return put(steps_of(count), [=](u32 i) { return Step{does, 0, begin, i}; });
     }
 
     // A part's record, by one warp; it is counted next.
@@ -160,30 +193,31 @@ struct Refine {
             made.begin = begin;
             made.below = below;
             made.side = side;
-            made.pending = (count + TILE - 1) / TILE;
+            made.steps = made.pending = steps_of(count);
             made.varying[0] = made.varying[1] = 0;
         }
     }
 
-    __device__ void emit_all(u32 begin, u32 count, u32 side) {
-        put((count + EMITTED - 1) / EMITTED, [=](u32 i) {
+    __device__ Step emit_all(u32 begin, u32 count, u32 side) {
+        return put((count + EMITTED - 1) / EMITTED, [=](u32 i) {
             u32 from = i * EMITTED;
             return Step{Step::EMIT, side, begin + from, min(count - from, EMITTED)};
         });
     }
 
     // A part that is too large.
-    __device__ void refine(u32 begin, u32 count, u32 below, u32 side) {
+    __device__ Step refine(u32 begin, u32 count, u32 below, u32 side) {
         if (below == 0) return emit_all(begin, count, side);
         if (warp == 0) begin_part(begin, count, below, side);
-        put_tiles(Step::COUNT, begin, count);
+        return put_tiles(Step::COUNT, begin, count);
     }
 
-    __device__ void cell(u32 number) {
+    __device__ Step cell(u32 number) {
         u32 begin = task.begins[number], count = task.begins[number + 1] - begin;
         u32 below = task.choice->low, side = task.partitioned();
         if (count > CAPACITY) return refine(begin, count, below, side);
         if (thread == 0) task.pieces[atomicAdd(&task.choice->pieces, 1)] = {begin, count, side, below};
+        return Step{Step::NOTHING, 0, 0, 0};
     }
 
     __device__ void emit(u32 begin, u32 count, u32 side) {
@@ -205,130 +239,161 @@ struct Refine {
         task.pieces[shared.piece + thread] = {begin + from, min(count - from, CAPACITY), side, 0};
     }
 
+    // Where a step's keys are. One barrier.
+    __device__ void begin_step(const Part& part, u32 nth) {
+        Tiles(shared.tile).set_digit(next_digit(part.below));
+        if (thread == 0) {
+            u32 begin = nth * shared.share, count = part.steps == 1 ? part.count : min(part.count - begin, shared.share);
+            // Tiles of about equal length, each of an odd number of rows (partition.cuh).
+            u32 rows = (count - 1) / (((count - 1) / TILE + 1) * THREADS) + 1 | 1;
+            u32 length = min(rows * THREADS, TILE);
+            const Key* keys = task.buffer(part.side) + part.begin;
+            shared.stretch = {keys + begin, task.buffer(part.side ^ 1), nullptr, count,
+                              length, (count - 1) / length, keys[0]};
+            shared.stretch.cursors = const_cast<u32*>(part.cursors);
+            shared.varying[0] = shared.varying[1] = 0;
+        }
+        __syncthreads();
+    }
+
+    // Warps go on by themselves; a barrier follows.
+    __device__ void count_tiles(Tiles& tiles) {
+        const auto& own = shared.stretch;
+        tiles.load(own.tile(0), own.keys(0));
+        Key varying = 0;
+        for (u32 turn = 0;;) {
+            u32 left = tiles.left(own.keys(turn));
+#pragma unroll
+            for (u32 j = 0; j < Tiles::ITEMS; j++)
+                if (j * THREADS < left) varying |= tiles.key[j] ^ own.first;
+            tiles.count_digits(own.keys(turn));
+            if (turn++ == own.last) break;
+            tiles.load(own.tile(turn), own.keys(turn));
+        }
+        tell_varying(varying);
+    }
+
+    // From the last tile to the first; the last is there if `at_hand`.
+    __device__ void partition_tiles(Tiles& tiles, bool at_hand) {
+        const auto& own = shared.stretch;
+        if (!at_hand) tiles.load(own.tile(own.last), own.keys(own.last));
+        for (u32 turn = own.last;; turn--) {
+            tiles.count_digits(own.keys(turn));
+            __syncthreads();
+            tiles.scan(own.keys(turn));
+            tiles.order(own.keys(turn), own.cursors);
+            if (turn > 0) tiles.load(own.tile(turn - 1), own.keys(turn - 1));
+            tiles.scatter(own.to, own.keys(turn));
+            if (turn == 0) return;
+        }
+    }
+
     __device__ static u64 or_of_lanes(u64 own) {
 #pragma unroll
         for (u32 step = WARP / 2; step > 0; step /= 2) own |= __shfl_xor_sync(ALL_LANES, own, step);
         return own;
     }
 
-    __device__ void count(Part& part, u32 tile) {
-        auto& own = shared.count;
-        for (u32 i = thread; i < PART_RADIX; i += THREADS) own.digits[i] = 0;
-        if (thread < 2) own.varying[thread] = 0;
-        __syncthreads();
-
-        Digit digit = next_digit(part.below);
-        const Key* from = task.buffer(part.side) + part.begin;
-        Key first = from[0], varying = 0;
-        u32 begin = tile * TILE, in_tile = min(part.count - begin, TILE);
-#pragma unroll 8
-        for (u32 i = thread; i < in_tile; i += THREADS) {
-            Key key = from[begin + i];
-            varying |= key ^ first;
-            u32 value = digit.of(key), lanes = __activemask();
-            // Keys in order have one digit for long.
-            if (__all_sync(lanes, value == __shfl_sync(lanes, value, __ffs(lanes) - 1))) {
-                if (lane == __ffs(lanes) - 1) atomicAdd(&own.digits[value], __popc(lanes));
-            } else {
-                atomicAdd(&own.digits[value], 1);
-            }
-        }
+    __device__ void tell_varying(Key varying) {
         u64 low = or_of_lanes(u64(varying));
-        if (lane == 0) atomicOr(&own.varying[0], low);
+        if (lane == 0) atomicOr(&shared.varying[0], low);
         if constexpr (sizeof(Key) > 8) {
             u64 high = or_of_lanes(u64(varying >> 64));
-            if (lane == 0) atomicOr(&own.varying[1], high);
+            if (lane == 0) atomicOr(&shared.varying[1], high);
         }
+    }
+
+    // How many keys of this thread's digit the block has counted; its counters are zeros again.
+    __device__ u32 take_counts() {
+        constexpr u32 QUADS = S::Tiles::COPIES / 4;
+        if (thread >= PART_RADIX) return 0;
+        uint4* quads = reinterpret_cast<uint4*>(shared.tile.counters) + thread * QUADS;
+        u32 sum = 0;
+#pragma unroll
+        for (u32 i = 0; i < QUADS; i++) {
+            sum += quads[i].x + quads[i].y + quads[i].z + quads[i].w;
+            quads[i] = uint4{0, 0, 0, 0};
+        }
+        return sum;
+    }
+
+    // What follows a step of COUNT.
+    __device__ Step counted(Part& part) {
         __syncthreads();
-        if (thread < PART_RADIX && own.digits[thread]) atomicAdd(&part.cursors[thread], own.digits[thread]);
-        if (thread < 2 && own.varying[thread]) atomicOr(&part.varying[thread], own.varying[thread]);
-        if (last_of(part)) lay_out(part);
+        bool single = part.steps == 1;
+        u32 own = take_counts();
+        if (!single) {
+            if (own) atomicAdd(&part.cursors[thread], own);
+            if (thread < 2 && shared.varying[thread]) atomicOr(&part.varying[thread], shared.varying[thread]);
+            if (!last_of(part, single)) return Step{Step::NOTHING, 0, 0, 0};
+            own = thread < PART_RADIX ? part.cursors[thread] : 0;
+        }
+        return lay_out(part, own, below_varying(single ? shared.varying : part.varying));
     }
 
     // The highest bit that varies, and one more; 0 if none does.
-    __device__ static u32 varying_below(const Part& part) {
-        return part.varying[1] ? 128 - __clzll(part.varying[1]) : 64 - __clzll(part.varying[0]);
+    __device__ static u32 below_varying(const u64 (&varying)[2]) {
+        return varying[1] ? 128 - __clzll(varying[1]) : 64 - __clzll(varying[0]);
     }
 
     // Where the part's buckets begin.
-    __device__ void lay_out(Part& part) {
+    __device__ Step lay_out(Part& part, u32 own, u32 varying) {
         u32 begin = part.begin, all = part.count, side = part.side;
-        u32 own = thread < PART_RADIX ? part.cursors[thread] : 0, varying = varying_below(part);
         if (__syncthreads_or(own == all)) return refine(begin, all, varying, side);
-        u32 before = sum_before(own, shared.count.sums);
+        u32 before = sum_before(own);
         if (thread < PART_RADIX) part.cursors[thread] = begin + before;
-        if (thread == 0) part.pending = (all + TILE - 1) / TILE;
-        put_tiles(Step::PARTITION, begin, all);
+        if (thread == 0) part.pending = part.steps;
+        return put_tiles(Step::PARTITION, begin, all);
     }
 
     // The sum of what the threads before gave, of the first PART_RADIX. One barrier.
-    __device__ u32 sum_before(u32 own, u32* sums) const {
+    __device__ u32 sum_before(u32 own) {
         u32 sum = own;
 #pragma unroll
         for (u32 step = 1; step < WARP; step *= 2) {
             u32 left = __shfl_up_sync(ALL_LANES, sum, step);
             if (lane >= step) sum += left;
         }
-        if (lane == WARP - 1 && warp < PART_RADIX / WARP) sums[warp] = sum;
+        if (lane == WARP - 1 && warp < PART_RADIX / WARP) shared.sums[warp] = sum;
         __syncthreads();
         u32 before = sum - own;
-        for (u32 w = 0; w < warp && w < PART_RADIX / WARP; w++) before += sums[w];
+        for (u32 w = 0; w < warp && w < PART_RADIX / WARP; w++) before += shared.sums[w];
         return before;
     }
 
-    __device__ void partition(Part& part, u32 tile) {
-        u32 begin = tile * TILE, in_tile = min(part.count - begin, TILE);
-        const Key* from = task.buffer(part.side) + part.begin + begin;
-        Key* to = task.buffer(part.side ^ 1);
-        Partition<typename S::Tiles> tiles(shared.tile);
-        tiles.zero_counters(S::Tiles::DIGITS);
-        tiles.set_digit(next_digit(part.below));
-        __syncthreads();
-        tiles.partition_tile(from, in_tile, to, part.cursors);
-        if (last_of(part)) divide(part);
-    }
-
-    // The buckets become parts and pieces. Neighbours that are small are sorted together: those that
-    // begin in the same half capacity, with nothing longer in between.
-    __device__ void divide(Part& part) {
+    // The buckets become parts and pieces. Neighbours that are small are sorted together, as many as fit.
+    __device__ Step divide(Part& part) {
         auto& own = shared.parts;
         u32 below = part.below, rest = next_digit(below).shift, side = part.side ^ 1, begin = part.begin;
         bool bucket = thread < PART_RADIX;
         // A cursor stands at its bucket's end.
-        if (bucket) own.ends[thread] = part.cursors[thread];
+        if (bucket) {
+            own.ends[thread] = part.cursors[thread];
+            own.groups[thread] = 0;
+        }
         __syncthreads();
         u32 from = !bucket || thread == 0 ? begin : own.ends[thread - 1];
         u32 count = bucket ? own.ends[thread] - from : 0;
         bool is_large = count > CAPACITY;
         if (bucket) {
-            constexpr u32 HALF = CAPACITY / 2;
-            u32 left = thread < 2 ? begin : own.ends[thread - 2];
-            bool after_long = thread == 0 || from - left > HALF;
-            bool heads = count > HALF || after_long || from / HALF != left / HALF;
-            u32 heading = __ballot_sync(ALL_LANES, heads), larger = __ballot_sync(ALL_LANES, is_large);
-            if (lane == 0) {
-                own.groups[warp] = heading;
-                own.large[warp] = larger;
-            }
-            if (thread == 0) own.groups[PART_RADIX / WARP] = 1;
+            u32 larger = __ballot_sync(ALL_LANES, is_large);
+            if (lane == 0) own.large[warp] = larger;
+            own.beyond[thread] = end_of_piece(from);
         }
         __syncthreads();
+        if (thread == 0)
+            for (u32 d = 0, next; d < PART_RADIX; d = next) own.groups[d] = next = own.beyond[d];
 
-        // A large bucket's steps; or the group that begins here, up to the next that does.
-        u32 steps = 0, group = 0, next = thread + 1;
-        if (is_large) {
-            steps = rest == 0 ? (count + EMITTED - 1) / EMITTED : (count + TILE - 1) / TILE;
-        } else if (bucket && own.groups[warp] >> lane & 1) {
-            u32 word = next / WARP, rest_of_word = own.groups[word] >> next % WARP;
-            while (rest_of_word == 0) rest_of_word = own.groups[++word], next = word * WARP;
-            next += __ffs(rest_of_word) - 1;
-            group = own.ends[next - 1] - from;
-        }
-        u32 before = sum_before(steps, own.sums);
+        // A large bucket's steps; or the group that begins here.
+        u32 steps = 0;
+        if (is_large) steps = rest == 0 ? (count + EMITTED - 1) / EMITTED : steps_of(count);
+        u32 before = sum_before(steps);
         if (bucket) own.steps[thread] = before;
         if (thread == PART_RADIX - 1) own.steps[PART_RADIX] = before + steps;
+        u32 beyond = bucket && !is_large ? own.groups[thread] : 0;
+        u32 group = beyond ? own.ends[beyond - 1] - from : 0;
         __syncthreads();
-        u32 pieces = sum_before(group > 0, own.sums);
+        u32 pieces = sum_before(group > 0);
         if (thread == PART_RADIX - 1) shared.piece = atomicAdd(&task.choice->pieces, pieces + (group > 0));
         // The part's record may now become that of its first bucket.
         for (u32 d = warp; d < PART_RADIX; d += THREADS / WARP)
@@ -337,10 +402,11 @@ struct Refine {
                 begin_part(at, own.ends[d] - at, rest, side);
             }
         __syncthreads();
-        // The keys of a bucket by itself agree in the digit, too.
-        if (group) task.pieces[shared.piece + pieces] = {from, group, side, next == thread + 1 ? rest : below};
+        // The keys of a bucket by itself agree in the digit, others in what their buckets have in common.
+        u32 unlike = group == count ? 0 : 32 - __clz(thread ^ (beyond - 1));
+        if (group) task.pieces[shared.piece + pieces] = {from, group, side, rest + unlike};
 
-        put(own.steps[PART_RADIX], [=, &own](u32 i) {
+        return put(own.steps[PART_RADIX], [=, &own](u32 i) {
             // The bucket whose step it is: the last with no more than i steps before it.
             u32 d = 0;
 #pragma unroll
@@ -353,18 +419,60 @@ struct Refine {
         });
     }
 
+    // The first bucket behind a piece that begins with this thread's, at `from`: the first that does not
+    // fit, or one before with more zeros at its end, if most of the keys are left. For the fewer bits a
+    // piece's buckets differ in, the better its bins are filled.
+    __device__ u32 end_of_piece(u32 from) const {
+        const u32* ends = shared.parts.ends;
+        u32 end = 0;
+#pragma unroll
+        for (u32 step = PART_RADIX / 2; step > 0; step /= 2)
+            if (ends[end + step - 1] <= from + CAPACITY) end += step;
+        end = max(thread + 1, end + (ends[end] <= from + CAPACITY));
+#pragma unroll
+        for (u32 bits = PART_BITS; bits > 0; bits--) {
+            u32 shorter = end >> bits << bits;
+            if (shorter > thread && ends[shorter - 1] - from > CAPACITY / 2) return shorter;
+        }
+        return end;
+    }
+
+    // Does a step; gives what this block does next, if anything.
+    __device__ Step follow(const Step& step) {
+        if (step.does == Step::CELL) return cell(step.at);
+        if (step.does == Step::EMIT) {
+            emit(step.at, step.of, step.side);
+            return Step{Step::NOTHING, 0, 0, 0};
+        }
+        Part& part = this->part(step.at);
+        Tiles tiles(shared.tile);
+        bool counts = step.does == Step::COUNT;
+        // No key is at hand: else the compiler keeps those of the last step through all that follows it.
+#pragma unroll
+        for (u32 j = 0; j < Tiles::ITEMS; j++) tiles.key[j] = 0;
+        begin_step(part, step.of);
+        if (counts) {
+            count_tiles(tiles);
+            Step next = counted(part);
+            if (next.does != Step::PARTITION || part.steps > 1) return next;
+        }
+        partition_tiles(tiles, counts);
+        return last_of(part, part.steps == 1) ? divide(part) : Step{Step::NOTHING, 0, 0, 0};
+    }
+
     __device__ void run() {
+        Tiles(shared.tile).zero_counters(PART_RADIX);
         wait_for_earlier_kernels();
-        large = task.choice->large;
-        if (task.choice->path != HYBRID || large == 0) return;
-        Step step;
-        while (take(step)) {
-            switch (step.does) {
-            case Step::CELL: cell(step.at); break;
-            case Step::COUNT: count(part(step.at), step.of); break;
-            case Step::PARTITION: partition(part(step.at), step.of); break;
-            case Step::EMIT: emit(step.at, step.of, step.side); break;
-            }
+        if (task.choice->path != HYBRID || task.choice->large == 0) return;
+        if (thread == 0) {
+            shared.large = task.choice->large;
+            shared.share = max(S::LEAST, task.choice->crowd / (gridDim.x * S::SHARES));
+        }
+        while (true) {
+            Step step = take();
+            if (step.does == Step::NOTHING) return;
+            do step = follow(step);
+            while (step.does != Step::NOTHING);
             done();
         }
     }

@@ -58,8 +58,8 @@ struct Part {
     u32 below;
     // Where they lie.
     u32 side;
-    // Tiles that are not done.
-    u32 pending, unused;
+    // How many steps count it, and as many partition it; those that are not done.
+    u32 steps, pending;
     // Bits in which not all keys are as the first one.
     u64 varying[2];
     // How many keys each bucket has; then where its next one goes; in the end, where it ends.
@@ -71,8 +71,8 @@ struct alignas(16) Step {
     enum Does : u32 { NOTHING, CELL, COUNT, PARTITION, EMIT };
     u32 does;
     u32 side;
-    // CELL: its number. COUNT and PARTITION: where the part begins, and which tile. EMIT: where the
-    // keys begin, and how many.
+    // CELL: its number. COUNT and PARTITION: where the part begins, and which of its steps. EMIT: where
+    // the keys begin, and how many.
     u32 at, of;
 };
 
@@ -83,8 +83,9 @@ struct alignas(16) Piece {
 
 // Steps are taken by tickets, first the cells that are too large, then what has been put in.
 struct Queue {
-    u32 head, tail;
-    u32 done;
+    // How many have been put in; in the upper half, how many are done, cells included.
+    u64 progress;
+    u32 head;
 };
 
 // The least and the greatest of some codes.

@@ -732,19 +732,19 @@ impl Sizes {
     /// Steps that `refine` puts into its queue, at most.
     ///
     /// Each level has no more parts than pieces of full size fit into n, for they are larger than that
-    /// and do not overlap. Their tiles are counted and partitioned once a level. A key is copied once.
-    /// In the end each block waits for one more.
+    /// and do not overlap. Their tiles are counted and partitioned once a level, at most a step each. A
+    /// key is copied once. In the end each block waits for one more.
     fn most_steps(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
         let tiles = n / self.refine.tile as usize + 1 + parts;
         2 * self.levels() * tiles + self.most_copies(n) + self.refine_blocks
     }
 
-    /// Pieces that `refine` leaves, at most: buckets of over half the full size, or what stands behind
-    /// such a one, or begins a part, or is the first of a half; and cells in which keys crowd.
+    /// Pieces that `refine` leaves, at most: one has over half the full size, or more than the full size
+    /// together with the next, if no large bucket is behind it; and cells in which keys crowd.
     fn most_pieces(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
-        let buckets = 3 * (2 * n / self.piece + 1) + 2 * self.levels() * parts + self.bits.cells();
+        let buckets = 2 * n / self.piece + 2 * self.levels() * parts + self.bits.cells();
         buckets + if self.composed { 2 * self.most_copies(n) } else { 0 }
     }
 
@@ -873,25 +873,29 @@ mod tests {
             let copies = (to - from).div_ceil(EMITTED * sizes.refine.threads as usize);
             return (copies, 0);
         }
-        let (half, rest) = (capacity / 2, below.saturating_sub(PART_BITS));
+        let rest = below.saturating_sub(PART_BITS);
         let (mut steps, mut pieces) = (2 * (to - from).div_ceil(tile), 0);
-        let (mut left, mut begin, mut in_group) = (from, from, 0);
-        for (digit, keys) in split.buckets(to - from).into_iter().enumerate() {
-            let end = begin + keys;
-            let after_long = digit == 0 || begin - left > half;
-            if keys > half || after_long || begin / half != left / half {
-                pieces += usize::from(in_group > 0);
-                in_group = 0;
-            }
+        let buckets = split.buckets(to - from);
+        let (mut begin, mut digit) = (from, 0);
+        while digit < buckets.len() {
+            let keys = |end: usize| buckets[digit..end].iter().sum::<usize>();
+            let fit = |&end: &usize| keys(end) <= capacity;
+            let fitting = (digit + 1..=buckets.len()).take_while(fit).last();
+            let whole = fitting.unwrap_or(digit + 1);
+            let shorter = (1..=PART_BITS).rev().map(|bits| whole >> bits << bits);
+            let end = shorter
+                .filter(|&end| end > digit)
+                .find(|&end| keys(end) > capacity / 2);
+            let (end, keys) = end.map_or((whole, keys(whole)), |end| (end, keys(end)));
             if keys > capacity {
-                let more = refined(sizes, begin, end, rest, split);
+                let more = refined(sizes, begin, begin + keys, rest, split);
                 (steps, pieces) = (steps + more.0, pieces + more.1);
             } else {
-                in_group += keys;
+                pieces += usize::from(keys > 0);
             }
-            (left, begin) = (begin, end);
+            (begin, digit) = (begin + keys, end);
         }
-        (steps, pieces + usize::from(in_group > 0))
+        (steps, pieces)
     }
 
     #[test]
@@ -905,6 +909,8 @@ mod tests {
             ([capacity + 1, 1], 127),
             ([half + 1, capacity + 1], 127),
             ([1, capacity + 1], 20),
+            ([1, capacity], 127),
+            ([half + 1, half], 127),
         ];
         for width in [Width::W32, Width::W64, Width::W128] {
             for n in [20_000, 1 << 20, 1 << 22] {

@@ -117,7 +117,7 @@ pub struct Choice<W> {
     pub for_large_blocks: u32,
     pub path_of_local: u32,
     pub pieces: u32,
-    pub queue: [u32; 3],
+    pub queue: [u64; 2],
 }
 
 /// The least and the greatest of some codes.
@@ -201,9 +201,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (68, 12, 36, 56));
-        assert_eq!(choice!(u64), (80, 24, 48, 68));
-        assert_eq!(choice!(u128), (112, 48, 72, 92));
+        assert_eq!(choice!(u32), (72, 12, 36, 56));
+        assert_eq!(choice!(u64), (88, 24, 48, 72));
+        assert_eq!(choice!(u128), (112, 48, 72, 96));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)
