@@ -157,6 +157,11 @@ constexpr KernelShape local_shape(u32 blocks = S::BLOCKS) {
 }
 
 template <class S>
+constexpr KernelShape large_shape() {
+    return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(LargeShared<S>)};
+}
+
+template <class S>
 constexpr KernelShape values_shape() {
     return {S::Keys::THREADS, S::CAPACITY, S::Keys::BLOCKS, sizeof(ValuesShared<S>)};
 }
@@ -186,5 +191,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     values_shape<T::OfValues<uint4>::Cell>(),
     COMPOSITE_PARTITION_SHAPE,
     COMPOSITE_SHAPE,
-    {T::LargeCell::THREADS, T::LargeCell::CAPACITY, T::LargeCell::BLOCKS, sizeof(LargeShared<T::LargeCell>)},
+    large_shape<T::LargeCell>(),
 };

@@ -68,9 +68,9 @@ constexpr LocalRow COMPOSITE_CELL_ROWS[] = {
     {8, 256, 18, 4480, 11, 4},
 };
 
-// Cells that are too large for these: up to about twice as large, and larger. The blocks of a multiprocessor
-// take no more shared memory than leaves its L1 cache as it is for cells beside them: with 200 KB for 128
-// bits, all of a sort took 5% longer even where there were none.
+// Cells that are too large for these: up to about twice as large, and larger. Blocks of local run beside
+// them, so a multiprocessor's share of shared memory should be the same for both: with 200 KB for 128 bits
+// little was left of the L1 cache, and the whole sort took 5% longer where there were no large cells.
 constexpr LocalRow DOUBLE_ROWS[] = {
     {4, 512, 18, 9024, 12, 2},
     {8, 512, 18, 9024, 12, 2},
