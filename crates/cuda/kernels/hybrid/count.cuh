@@ -37,8 +37,6 @@ struct Count {
 
     struct Shared {
         BlockRange<Key, THREADS> range;
-        u32 path;
-        bool go_on;
         typename LayOut<Key>::Shared lay_out;
     };
 
@@ -49,27 +47,34 @@ struct Count {
     // Word i has the counter of cell i in its lower half, that of cell i + words in its upper half.
     u32* counters;
     u32 words;
+    Reader<Key, LANES> reader;
+    // What is counted next.
+    uint4 vector[LANES];
     // Of the thread's codes.
     Range<Key> range = Range<Key>::none();
     // A cell that many of the warp's keys had.
     u32 often = 0;
 
     __device__ Count(const Task<Key>& task, Shared& shared, u32* counters)
-        : task(task), shared(shared), counters(counters), words(task.cells() / 2) {}
+        : task(task), shared(shared), counters(counters), words(task.cells() / 2),
+          reader(task.source, task.n) {}
 
     // turn: 0, or 1.
     __device__ void run(u32 turn) {
 #pragma unroll 4
         for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
-        wait_for_earlier_kernels();
-        if (threadIdx.x == 0) {
-            shared.path = task.choice->path;
-            shared.go_on = turn == 0 || task.choice->missed;
-        }
         __syncthreads();
-        if (turn == 0 && shared.path == FEW)
+        // The probe, which let this kernel in, has waited for those that wrote the source.
+        if (turn == 0)
+            load_first();
+        else
+            let_next_kernel_in();
+        wait_for_earlier_kernels();
+        u32 path = task.choice->path;
+        if (turn == 0 && path == FEW)
             return count_by_dictionary<ByDictionary>(task, counters, shared.range, shared.lay_out);
-        if (shared.path != HYBRID || !shared.go_on) return;
+        if (path != HYBRID || (turn > 0 && !task.choice->missed)) return;
+        if (turn > 0) load_first();
         Window<Key> window(known_range(turn), task.cell_bits());
         if (blockIdx.x == 0 && threadIdx.x == 0) {
             task.choice->base = window.base;
@@ -110,8 +115,11 @@ struct Count {
         if (!window.has(all.least) || !window.has(all.greatest)) task.choice->missed = 1;
     }
 
+    __device__ void load_first() {
+        if (reader.rounds > 0) reader.load(vector, 0);
+    }
+
     __device__ void count(const Window<Key>& window) {
-        Reader<Key, LANES> reader(task.source, task.n);
         Digit digit{window.low, task.cells() - 1};
         // The window is told by codes as they are.
         Coder<Key> coder(task.codec, 0);
@@ -133,8 +141,6 @@ struct Count {
             u32 cell = cell_of(coder.encode(word));
             if (add(cell, 1) & EITHER_FULL) empty(cell);
         }
-        uint4 vector[LANES];
-        if (reader.rounds > 0) reader.load(vector, 0);
         for (u32 round = 0; round < reader.rounds; round++) {
             // Vectors, by their number, that are left for add_crowded.
             u32 cells[KEYS], seen = 0, left = 0;

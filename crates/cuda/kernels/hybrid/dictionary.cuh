@@ -63,6 +63,8 @@ struct MakeDictionary {
     static constexpr u32 NOBODY = ~0u, MOST_REACH = 32;
     // Keys a thread, at a time; how often; of how many keys there is a dictionary at least.
     static constexpr u32 ITEMS = 4, ROUNDS = 4, SAMPLE = THREADS * ITEMS * ROUNDS, LEAST = 16 * SAMPLE;
+    // Threads that see a key only once among those that are given.
+    static constexpr u32 MOST_ALONE = THREADS / 16;
     static_assert(D::MOST <= THREADS, "a thread for each key");
     static_assert(WARPS <= WARP, "a multiplier's number has five bits");
     static_assert(sizeof(D) <= LEAST * sizeof(Key), "SCRATCH has room for it");
@@ -119,7 +121,7 @@ struct MakeDictionary {
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++)
             once |= shared.seen[D::slot_of(code[item], D::MULTIPLIER)] == 1;
-        return __syncthreads_count(once) > THREADS / 16;
+        return __syncthreads_count(once) > MOST_ALONE;
     }
 
     __device__ void clear() {

@@ -65,13 +65,25 @@ struct LayOut {
         choose();
     }
 
+    // Four neighbouring cells a thread. Arrays end with whole vectors, and buckets of several cells have
+    // four or more.
     __device__ void run_alone() {
-        u32 before = 0;
+        u32 first = threadIdx.x * 4;
+        bool has_cells = first < task.cells();
+        uint4 keys = has_cells ? __ldcg(reinterpret_cast<const uint4*>(&task.counts[first])) : uint4{};
+        u32 x = exclusive(keys.x + keys.y + keys.z + keys.w), y = x + keys.x, z = y + keys.y;
+        uint4 begins = {x, y, z, z + keys.z};
+        if (has_cells) {
+            u32* cursors = task.b_bits > 0 ? task.cell_cursors : task.bucket_cursors;
+            *reinterpret_cast<uint4*>(&task.begins[first]) = begins;
+            *reinterpret_cast<uint4*>(&cursors[first]) = begins;
+            if (task.b_bits > 0 && first % (1 << task.b_bits) == 0)
+                task.bucket_cursors[first >> task.b_bits] = x;
+            if (max(max(keys.x, keys.y), max(keys.z, keys.w)) > task.local_keys)
 #pragma unroll 1
-        for (u32 first = 0; first < task.cells(); first += THREADS) {
-            place(first, before);
-            before += shared.total;
+                for (u32 cell = first; cell < first + 4; cell++) tell_large(cell, __ldcg(&task.counts[cell]));
         }
+        if (threadIdx.x == 0) task.begins[task.cells()] = task.n;
         __syncthreads();
         scan_tiles();
         choose();
@@ -117,14 +129,17 @@ struct LayOut {
             if (task.b_bits > 0) task.cell_cursors[cell] = begin;
             if (cell % (1 << task.b_bits) == 0) task.bucket_cursors[cell >> task.b_bits] = begin;
             if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
-            if (keys > task.local_keys) {
-                if (keys <= task.large_keys) {
-                    task.large[task.cells() - 1 - atomicAdd(&task.choice->for_large_blocks, 1)] = cell;
-                } else {
-                    task.large[atomicAdd(&task.choice->large, 1)] = cell;
-                    atomicAdd(&task.choice->crowd, keys);
-                }
-            }
+            tell_large(cell, keys);
+        }
+    }
+
+    __device__ void tell_large(u32 cell, u32 keys) const {
+        if (keys <= task.local_keys) return;
+        if (keys <= task.large_keys) {
+            task.large[task.cells() - 1 - atomicAdd(&task.choice->for_large_blocks, 1)] = cell;
+        } else {
+            task.large[atomicAdd(&task.choice->large, 1)] = cell;
+            atomicAdd(&task.choice->crowd, keys);
         }
     }
 

@@ -353,8 +353,10 @@ struct Partition {
     }
 
     // The thread whose bucket the tile is in tells the others, who see it after a barrier. A bucket's
-    // last tiles may be empty.
+    // last tiles may be empty. The last tile comes first: what was read or written last is still in the
+    // L2 cache (2^24 keys of 4 bytes take 202 us instead of 211 in all).
     __device__ void find(u32 number, PartitionTile& tile) {
+        number = shared.tiles[shared.buckets] - 1 - number;
         if (thread < shared.buckets && shared.tiles[thread] <= number &&
             number < shared.tiles[thread + 1]) {
             u32 begin = shared.bucket_begins[thread], keys = shared.bucket_begins[thread + 1] - begin;

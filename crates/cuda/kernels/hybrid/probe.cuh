@@ -28,7 +28,7 @@
 
 template <class Key>
 struct Probe {
-    static constexpr u32 THREADS = 1024, LANES = 2, MOST_BLOCKS = 1024;
+    static constexpr u32 THREADS = 1024, WARPS = THREADS / WARP, LANES = 2, MOST_BLOCKS = 1024;
     // Keys that a block reads at a time, where all are read.
     static constexpr u32 TILE = THREADS * LANES * Reader<Key, LANES>::KEYS;
     // Keys of the sample: so many a thread.
@@ -45,17 +45,23 @@ struct Probe {
 
     using Few = MakeDictionary<Key, THREADS>;
     static_assert(Few::ITEMS == ITEMS, "it is shown the sample");
+    static constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
+
+    struct OfSample {
+        // How many keys of the sample are in a slot.
+        u32 slots[SLOTS];
+        // Bits that are set in a code of each warp, and bits that are not.
+        u32 ones[WORDS][WARPS], zeros[WORDS][WARPS];
+    };
 
     struct Shared {
         BlockRange<Key, THREADS> range;
-        // Bits in which codes of the sample differ.
-        u32 varying[sizeof(Key) / sizeof(u32)];
-        u32 crowd, neighbours;
+        u32 crowd, neighbours, alone;
         union {
-            // How many keys of the sample are in a slot, and some bits of the hash of one of them.
-            u32 slots[SLOTS];
+            OfSample sample;
             typename Few::Shared few;
         };
+        // Of each slot, some bits of the hash of one of its keys.
         u8 names[SLOTS];
         u32 coarse[1 << COARSE_BITS];
     };
@@ -69,27 +75,30 @@ struct Probe {
     const Task<Key>& task;
     Shared& shared;
     Key code[ITEMS];
+    // Whether more than a few threads have a key that is in the sample only once.
+    bool distinct = false;
 
     __device__ Probe(const Task<Key>& task, Shared& shared) : task(task), shared(shared) {}
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        let_next_kernel_in();
-        for (u32 i = threadIdx.x; i < SLOTS; i += THREADS) shared.slots[i] = 0;
-        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
-        if (threadIdx.x < sizeof(Key) / sizeof(u32)) shared.varying[threadIdx.x] = 0;
-        if (threadIdx.x == 0) shared.crowd = shared.neighbours = 0;
         if (task.may_onesweep) read_sample();
+        clear_slots();
+        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
         for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < task.zero_vectors; i += gridDim.x * THREADS)
             task.zeros[i] = uint4{};
         shared.range.put(task.may_onesweep ? range_of_sample() : range_of_all());
+        if (task.may_onesweep) put_varying();
+        // Not before: its first loads would delay the sample.
+        let_next_kernel_in();
         __syncthreads();
         Range<Key> range = shared.range.of_block();
         if (threadIdx.x == 0) task.ranges[blockIdx.x] = range;
         if (!task.may_onesweep) return;
         choose(range);
+        if (task.carries != KEYS_ALONE || distinct) return;
         __syncthreads();
-        if (task.carries == KEYS_ALONE) Few(task, shared.few).run(code);
+        Few(task, shared.few).run(code);
     }
 
     __device__ Range<Key> range_of_all() {
@@ -134,7 +143,7 @@ struct Probe {
     __device__ void choose(Range<Key> range) {
         bool composites = task.carries == COMPOSITES;
         StageTimes times = stage_times<Key>(composites);
-        u32 bits = task.cell_bits(), bytes = varying_bytes(range.least), equal = 0;
+        u32 bits = task.cell_bits(), bytes = varying_bytes(), equal = 0;
         Window<Key> window(range, bits);
         u32 low = window.low, onesweep = times.count + bytes * times.pass;
         u32 hybrid = times.count + (task.b_bits ? 2 : 1) * times.partition + times.local;
@@ -165,27 +174,45 @@ struct Probe {
                 hybrid -= (times.local - times.count) * more / SAMPLE;
             equal += more;
             if (shift == 0 || crowd.mixed < SAMPLE / 32) break;
+            __syncthreads();
+            clear_slots();
+            __syncthreads();
         }
         if (threadIdx.x == 0) task.choose(hybrid < onesweep ? HYBRID : ONESWEEP);
     }
 
-    // In which codes differ from one of them. A barrier.
-    __device__ u32 varying_bytes(Key one) {
-        Key varying = 0;
+    // Each warp what its codes have.
+    __device__ void put_varying() {
+        Key some = 0, all = Key(~Key(0));
 #pragma unroll
-        for (u32 item = 0; item < ITEMS; item++) varying |= code[item] ^ one;
-        constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
+        for (u32 item = 0; item < ITEMS; item++) {
+            some |= code[item];
+            all &= code[item];
+        }
 #pragma unroll
         for (u32 i = 0; i < WORDS; i++) {
-            u32 word = or_of_warp(u32(varying >> (32 * i)));
-            if (threadIdx.x % WARP == 0) atomicOr(&shared.varying[i], word);
+            u32 ones = or_of_warp(u32(some >> (32 * i))), zeros = or_of_warp(~u32(all >> (32 * i)));
+            if (threadIdx.x % WARP > 0) continue;
+            shared.sample.ones[i][threadIdx.x / WARP] = ones;
+            shared.sample.zeros[i][threadIdx.x / WARP] = zeros;
         }
-        __syncthreads();
-        u32 bytes = 0;
+    }
+
+    // In which codes of the sample differ; after a barrier.
+    __device__ u32 varying_bytes() const {
+        u32 lane = threadIdx.x % WARP, bytes = 0;
 #pragma unroll
-        for (u32 byte = 0; byte < sizeof(Key); byte++)
-            bytes += shared.varying[byte / 4] >> byte % 4 * 8 & 0xff ? 1 : 0;
+        for (u32 i = 0; i < WORDS; i++) {
+            u32 varying = or_of_warp(shared.sample.ones[i][lane]) & or_of_warp(shared.sample.zeros[i][lane]);
+#pragma unroll
+            for (u32 byte = 0; byte < sizeof(u32); byte++) bytes += varying >> byte * 8 & 0xff ? 1 : 0;
+        }
         return bytes;
+    }
+
+    __device__ void clear_slots() {
+        for (u32 i = threadIdx.x; i < SLOTS; i += THREADS) shared.sample.slots[i] = 0;
+        if (threadIdx.x == 0) shared.crowd = shared.neighbours = shared.alone = 0;
     }
 
     // How many keys so many cells bring into the sample which are just small enough for a local sort.
@@ -195,55 +222,65 @@ struct Probe {
     __device__ static u32 most(float expected) { return u32(expected + 3 * sqrtf(expected)) + 1; }
 
     // Keys that share their bits from `shift` on, or their coarse digit, with too many others. The bits
-    // tell a slot, and in a slot there may be others. The slots are zero before and after. If the rest
-    // has too many neighbours of the same coarse digit on average, it is crowded, too: so evenly spread
-    // keys are known that fill each cell a little too much.
+    // tell a slot, and in a slot there may be others. The slots are clear before. If the rest has too
+    // many neighbours of the same coarse digit on average, it is crowded, too: so evenly spread keys are
+    // known that fill each cell a little too much.
     __device__ Crowd crowded(u32 shift, Digit coarse) {
+        float coarse_fill = fill(exp2f(coarse.shift - shift));
+        u32 most_in_slot = most(fill(1) + float(SAMPLE) / SLOTS), most_coarse = most(coarse_fill);
         u32 slot[ITEMS];
         u8 name[ITEMS];
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
             slot[item] = hash(shifted(code[item], shift)) >> (32 - SLOT_BITS);
             name[item] = u8(hash(code[item]) >> 16);
-            atomicAdd(&shared.slots[slot[item]], 1);
+            atomicAdd(&shared.sample.slots[slot[item]], 1);
             shared.names[slot[item]] = name[item];
         }
         __syncthreads();
-#pragma unroll
-        for (u32 item = 0; item < ITEMS; item++)
-            if (shared.names[slot[item]] != name[item]) atomicOr(&shared.slots[slot[item]], MIXED);
-        __syncthreads();
-        float coarse_fill = fill(exp2f(coarse.shift - shift));
-        u32 most_in_slot = most(fill(1) + float(SAMPLE) / SLOTS), most_coarse = most(coarse_fill);
-        // Equal ones in the lower half.
-        u32 crowd = 0, neighbours = 0;
+        // Of the crowd, equal ones in the lower half. Items whose slot has too many.
+        u32 crowd = 0, neighbours = 0, full = 0;
+        bool alone = false;
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++) {
-            u32 in_slot = shared.slots[slot[item]];
+            u32 in_slot = shared.sample.slots[slot[item]] & ~MIXED;
             u32 in_coarse = shared.coarse[coarse.of(code[item])];
-            bool many = (in_slot & ~MIXED) > most_in_slot, all_equal = many && !(in_slot & MIXED);
-            many = many || in_coarse > most_coarse;
-            if (many)
-                crowd += all_equal ? 1 : 1 << 16;
-            else
+            alone |= in_slot == 1;
+            if (in_slot > most_in_slot) {
+                full |= 1 << item;
+                if (shared.names[slot[item]] != name[item]) atomicOr(&shared.sample.slots[slot[item]], MIXED);
+            } else if (in_coarse > most_coarse) {
+                crowd += 1 << 16;
+            } else {
                 neighbours += in_coarse - 1;
+            }
         }
-        crowd = sum_of_warp(crowd);
+        u32 lanes_alone = __popc(__ballot_sync(ALL_LANES, alone));
         neighbours = sum_of_warp(neighbours);
+        add_crowd(crowd);
         if (threadIdx.x % WARP == 0) {
-            atomicAdd(&shared.crowd, crowd);
             atomicAdd(&shared.neighbours, neighbours);
+            atomicAdd(&shared.alone, lanes_alone);
         }
-        __syncthreads();
+        if (__syncthreads_or(full)) {
+            crowd = 0;
+#pragma unroll
+            for (u32 item = 0; item < ITEMS; item++)
+                if (full >> item & 1) crowd += shared.sample.slots[slot[item]] & MIXED ? 1 << 16 : 1;
+            add_crowd(crowd);
+            __syncthreads();
+        }
+        distinct = shared.alone > Few::MOST_ALONE;
         crowd = shared.crowd;
         u32 equal = crowd & 0xffff, mixed = crowd >> 16, rest = SAMPLE - equal - mixed;
         if (shared.neighbours > rest * coarse_fill) mixed += rest;
         bool large = float(shared.neighbours) * task.large_keys > rest * coarse_fill * task.local_keys;
-#pragma unroll
-        for (u32 item = 0; item < ITEMS; item++) shared.slots[slot[item]] = 0;
-        __syncthreads();
-        if (threadIdx.x == 0) shared.crowd = shared.neighbours = 0;
         return Crowd{equal, mixed, large};
+    }
+
+    __device__ void add_crowd(u32 crowd) {
+        crowd = sum_of_warp(crowd);
+        if (threadIdx.x % WARP == 0 && crowd > 0) atomicAdd(&shared.crowd, crowd);
     }
 
     __device__ static u32 hash(Key bits) {

@@ -102,7 +102,8 @@ pub const LEAST_COMPOSITES: usize = 1 << 21;
 
 /// The digits for so many words, where cells are told by so many bits at most; always two.
 pub fn composite_bits(n: usize, most: u32) -> CellBits {
-    let both = bits(n, MOST_RECORDS >> MOST_CELL_BITS).clamp(2, most);
+    // Each bucket has whole vectors of cells.
+    let both = bits(n, MOST_RECORDS >> MOST_CELL_BITS).clamp(4, most);
     let a = both.div_ceil(2);
     CellBits { a, b: both - a }
 }
