@@ -3,7 +3,8 @@
 //     probe, count, lay_out         of the keys alone, 32 bits (hybrid_32); what they find is told of words
 //     partition_composite           words are made, and go to the bucket of their first digit
 //     partition, level 1            words to their cells
-//     local_composite               each cell; keys and what they carry are written apart
+//     local_large_composite, local_composite
+//                                   each cell; keys and what they carry are written apart
 //     refine                        cells that are too large
 //     local_refined_composite       each of the pieces
 //
@@ -17,7 +18,7 @@
 // bits empty, not its highest; a value is multiplied by an odd number, which can be undone.
 #pragma once
 
-#include "local.cuh"
+#include "local_large.cuh"
 #include "partition.cuh"
 
 struct CompositeTask {
@@ -107,6 +108,7 @@ __device__ inline void sort_composites(
     Local<S> words(shared);
     words.count = count;
     u64 word[S::LOADS];
+    words.forget(word);
     words.load(word, from, [](u64 word) { return word; });
     bool fetched = words.arrange(word, bits, [&] { Local<S>::sort_crowded(shared, count); });
     u32 first = at + words.begin + words.lane;
@@ -122,12 +124,21 @@ __device__ inline void sort_composites(
     });
 }
 
+// Cells that are too large for these blocks.
+template <class S>
+__device__ inline void sort_large_composite_cells(const CompositeTask& task, LargeShared<S>& shared) {
+    const Task<u64>& cells = task.cells;
+    each_large_cell(cells, shared, [&](auto& shared, u32 begin, u32 count) {
+        const u64* from = cells.buffer(cells.partitioned()) + begin;
+        sort_composites(task, shared, from, begin, count, cells.choice->low);
+    });
+}
+
 // Block i sorts cell i; one that is too large is left alone.
 template <class S>
 __device__ inline void sort_composite_cell(const CompositeTask& task, LocalShared<S>& shared) {
-    wait_for_earlier_kernels();
     const Task<u64>& cells = task.cells;
-    if (cells.choice->path != HYBRID) return;
+    if (wait_for_partitions(cells) != HYBRID) return;
     u32 begin = cells.begins[blockIdx.x], count = cells.begins[blockIdx.x + 1] - begin;
     if (threadIdx.x == 0) shared.base = cells.choice->base;
     if (cells.choice->large) cells.clear_steps();

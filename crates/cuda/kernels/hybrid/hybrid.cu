@@ -105,8 +105,14 @@ local_composite(const __grid_constant__ CompositeTask task) {
     sort_composite_cell(task, shared_as<LocalShared<Composite::Cell>>());
 }
 
+// Grid: as local_large. Before local_composite.
+extern "C" __global__ void __launch_bounds__(T::LargeCell::THREADS, T::LargeCell::BLOCKS)
+local_large_composite(const __grid_constant__ CompositeTask task) {
+    sort_large_composite_cells(task, shared_as<LargeShared<T::LargeCell>>());
+}
+
 // Grid: as local_refined.
-extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, (T::RefinedCell::BLOCKS * 2 + 2) / 3)
+extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, T::RefinedCell::BLOCKS)
 local_refined_composite(const __grid_constant__ CompositeTask task) {
     sort_composite_pieces(task, shared_as<LocalShared<T::RefinedCell>>());
 }

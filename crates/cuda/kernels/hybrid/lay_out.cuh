@@ -115,6 +115,7 @@ struct LayOut {
         words.base = u64(__ldcg(&codes.base)) << 32;
         words.low = __ldcg(&codes.low) + 32;
         words.large = __ldcg(&codes.large);
+        words.for_large_blocks = __ldcg(&codes.for_large_blocks);
         words.crowd = __ldcg(&codes.crowd);
     }
 

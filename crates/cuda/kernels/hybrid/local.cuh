@@ -561,12 +561,17 @@ struct Local {
 // before it are done. One block waits for all of it: who waits for this kernel, waits for that one, too.
 template <class Key>
 __device__ inline u32 wait_for_partitions(const Task<Key>& task) {
+    __shared__ u32 path;
     if (blockIdx.x == gridDim.x - 1) wait_for_earlier_kernels();
-    u32 path;
-    do
-        path = read_acquire(&task.choice->path_of_local);
-    while (path == 0);
-    return path - 1;
+    if (threadIdx.x == 0) {
+        u32 told;
+        do
+            told = read_acquire(&task.choice->path_of_local);
+        while (told == 0);
+        path = told - 1;
+    }
+    __syncthreads();
+    return path;
 }
 
 // Block i sorts cell i; one that is too large is left alone. (A prefetch of the cell whose turn comes

@@ -26,29 +26,40 @@ union LargeShared {
     LocalShared<typename S::Most> most;
 };
 
-template <class Cell, class Key>
-__device__ inline void sort_large_cell(
-    const Task<Key>& task, LocalShared<Cell>& shared, u32 begin, u32 count) {
-    if (threadIdx.x == 0) shared.base = task.choice->base;
-    Local<Cell>(shared).sort(
-        task.buffer(task.partitioned()) + begin, task.result + begin, count, task.choice->low,
-        task.codec);
-    __syncthreads();
+template <class Cell>
+__device__ inline Local<Cell> local_of(LocalShared<Cell>& shared) {
+    return Local<Cell>(shared);
 }
 
-template <class S>
-__device__ inline void sort_large_cells(const Task<typename S::Key>& task, LargeShared<S>& shared) {
+// Each of them by `sort(shared, begin, count)`, in whichever shape it fits.
+template <class S, class Sort>
+__device__ inline void each_large_cell(
+    const Task<typename S::Key>& task, LargeShared<S>& shared, Sort sort) {
     let_next_kernel_in();
     wait_for_earlier_kernels();
     u32 path = task.choice->path;
     if (blockIdx.x == 0 && threadIdx.x == 0) write_release(&task.choice->path_of_local, path + 1);
     if (path != HYBRID) return;
+    auto sort_in = [&](auto& shared, u32 begin, u32 count) {
+        if (threadIdx.x == 0) shared.base = task.choice->base;
+        sort(shared, begin, count);
+        __syncthreads();
+    };
     for (u32 i = blockIdx.x; i < task.choice->for_large_blocks; i += gridDim.x) {
         u32 cell = task.large[task.cells() - 1 - i];
         u32 begin = task.begins[cell], count = task.begins[cell + 1] - begin;
         if (S::ONE || count <= S::Double::CAPACITY)
-            sort_large_cell(task, shared.twice, begin, count);
+            sort_in(shared.twice, begin, count);
         else
-            sort_large_cell(task, shared.most, begin, count);
+            sort_in(shared.most, begin, count);
     }
+}
+
+template <class S>
+__device__ inline void sort_large_cells(const Task<typename S::Key>& task, LargeShared<S>& shared) {
+    each_large_cell(task, shared, [&](auto& shared, u32 begin, u32 count) {
+        local_of(shared).sort(
+            task.buffer(task.partitioned()) + begin, task.result + begin, count, task.choice->low,
+            task.codec);
+    });
 }

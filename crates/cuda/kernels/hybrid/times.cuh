@@ -16,7 +16,7 @@ constexpr StageTimes STAGE_TIMES =
 
 // Of 32-bit keys that carry 32 bits each (composite.cuh), in tenths of the time of their `count`; on
 // average of an index and of values.
-constexpr StageTimes COMPOSITE_TIMES = {10, 43, 44, 65, 450, 57};
+constexpr StageTimes COMPOSITE_TIMES = {10, 43, 44, 75, 180, 57};
 
 template <class Key>
 __device__ inline StageTimes stage_times(bool composites) {

@@ -6,7 +6,7 @@
 //! | `probe`, `count`, `lay_out` | the window of the keys, and its cells, as for keys alone |
 //! | `partition_composite` | makes the words, and partitions them by the window's first digit |
 //! | `partition_wide` | by its second digit |
-//! | `local_composite`, `refine`, `local_refined_composite` | as for words alone, but keys and what travels go to two arrays |
+//! | `local_large_composite`, `local_composite`, `refine`, `local_refined_composite` | as for words alone, but keys and what travels go to two arrays |
 //!
 //! No two words with an index are equal, so equal keys come out in their order. With values they come out
 //! in an order of their own: that is for sorts that need not be stable.
@@ -43,6 +43,7 @@ pub struct Composites {
     finding: Finding,
     partition: Launch,
     partition_again: Launch,
+    local_large: Launch,
     local: Launch,
     refine: Launch,
     local_refined: Launch,
@@ -83,10 +84,11 @@ impl Composites {
         // The last tile of each bucket may be short.
         let tiles = n.div_ceil(second.tile as usize) + (1 << bits.a);
         let local = words.shapes.get(row::LOCAL_COMPOSITE)?;
+        let large = words.shapes.get(row::LOCAL_LARGE)?;
         let refined = words.shapes.get(row::LOCAL_REFINED)?;
         let sizes = Sizes {
             composed: true,
-            ..words.sizes(bits, finding.probe_blocks, [local.tile, local.tile], &behind)?
+            ..words.sizes(bits, finding.probe_blocks, [local.tile, large.tile], &behind)?
         };
         Ok(Composites {
             n,
@@ -97,6 +99,7 @@ impl Composites {
                 n.div_ceil(first.tile as usize),
             )?,
             partition_again: words.persistent("partition_wide", second, tiles)?,
+            local_large: words.persistent("local_large_composite", large, bits.cells())?,
             local: words.launch("local_composite", local.grid(bits.cells() as u32))?,
             refine: words.persistent("refine", sizes.refine, usize::MAX)?,
             local_refined: words.persistent("local_refined_composite", refined, usize::MAX)?,
@@ -149,6 +152,7 @@ impl Composites {
         // SAFETY: as above.
         unsafe { stream.launch(again, *grid, args![Argument::plain(&words.cells), level])? };
         end(clock, Stage::Scatter, stream)?;
+        launch(&self.local_large)?;
         launch(&self.local)?;
         of_words(&self.refine)?;
         launch(&self.local_refined)?;
