@@ -34,8 +34,8 @@ struct RefineShape {
     static constexpr u32 TILE = Tiles::TILE, CAPACITY = CAPACITY_;
     // A part of no more keys is one step.
     static constexpr u32 WHOLE = 2 * TILE;
-    // Keys of a step of others, at least, and how many steps a block has of the cells if it has more.
-    static constexpr u32 LEAST = TILE, SHARES = 16;
+    // Steps that each block has of the others, about, and the most tiles of a step.
+    static constexpr u32 SHARES = 2, MOST_TILES = 8;
     static_assert(Tiles::DIGITS == PART_RADIX && THREADS >= PART_RADIX, "a thread for each bucket");
 };
 
@@ -44,21 +44,20 @@ struct Buckets {
     u32 ends[PART_RADIX];
     // Steps that follow from the buckets before; the last of all.
     u32 steps[PART_RADIX + 1];
-    // Where a piece that begins with this bucket ends; and the same for those that begin one, 0 for others.
+    // The first bucket behind a piece that begins with this one; the same for those that do, 0 for others.
     u32 beyond[PART_RADIX], groups[PART_RADIX];
     // Bits: large ones.
     u32 large[PART_RADIX / WARP];
 };
 
-// A step's keys, in tiles of `length`, the last perhaps shorter.
+// A step's keys, in tiles of `length`, the last perhaps shorter; and what is known of their part.
 template <class Key>
 struct Stretch {
     const Key* from;
     Key* to;
     u32* cursors;
     u32 count, length, last;
-    // The part's first key.
-    Key first;
+    u32 begin, all, below, side, steps;
 
     __device__ const Key* tile(u32 turn) const { return from + turn * length; }
 
@@ -68,7 +67,7 @@ struct Stretch {
 template <class S>
 struct RefineShared {
     union {
-        // Its counters are zeros between two steps.
+        // Its counters are zeros between two steps. Its buckets are those of a part that is one step.
         PartitionShared<typename S::Tiles> tile;
         // While there are no keys of a tile.
         Buckets parts;
@@ -78,13 +77,13 @@ struct RefineShared {
     u64 varying[2];
     u32 sums[PART_RADIX / WARP];
     Step step;
-    // Of steps, and of pieces.
-    u32 slot, piece;
+    // Steps of a part that were not done; where steps, and pieces, are put.
+    u32 pending, slot, piece;
     // Cells that are too large: the first steps.
     u32 large;
     // Keys of a step, at most.
     u32 share;
-    static_assert(sizeof(Buckets) <= sizeof(PartitionShared<typename S::Tiles>::keys), "it reaches counters");
+    static_assert(sizeof(Buckets) <= sizeof(PartitionShared<typename S::Tiles>::keys), "too long");
 };
 
 template <class S>
@@ -93,13 +92,20 @@ struct Refine {
     using Tiles = Partition<typename S::Tiles>;
     static constexpr u32 THREADS = S::THREADS, TILE = S::TILE, CAPACITY = S::CAPACITY;
     static constexpr u32 EMITTED = 16 * THREADS;
+    // Who waits for the queue while others work.
+    static constexpr u32 LAST = THREADS - 1;
+    // A piece, where steps are fewer: there are less than 2^23 of them, and PART_RADIX pieces.
+    static constexpr u32 ONE_PIECE = 1 << 23;
+    // In the queue's progress.
+    static constexpr u64 ONE_DONE = u64(1) << 32;
 
     const Task<Key>& task;
     RefineShared<S>& shared;
     const u32 thread = threadIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
-    __device__ Refine(const Task<Key>& task, RefineShared<S>& shared)
-        : task(task), shared(shared) {}
+    __device__ Refine(const Task<Key>& task, RefineShared<S>& shared) : task(task), shared(shared) {}
+
+    __device__ static Step nothing() { return Step{Step::NOTHING, 0, 0, 0}; }
 
     __device__ Queue& queue() const { return task.choice->queue; }
 
@@ -115,73 +121,69 @@ struct Refine {
         return count <= S::WHOLE ? 1 : (count - 1) / shared.share + 1;
     }
 
-    // The next step; none if all are done.
-    __device__ Step take() {
+    // The next step; none if all are done. `did` is ONE_DONE if this block has done one, and what it has
+    // gone on with.
+    __device__ Step take(u64 did) {
         __syncthreads();
         if (thread == 0) {
             u32 ticket = atomicAdd(&queue().head, 1);
-            shared.step = ticket < shared.large ? Step{Step::CELL, 0, task.large[ticket], 0}
-                                         : wait_for(task.steps[ticket - shared.large]);
+            u64 progress = atomicAdd(&queue().progress, did) + did;
+            shared.step = ticket < shared.large
+                              ? Step{Step::CELL, 0, task.large[ticket], 0}
+                              : wait_for(task.steps[ticket - shared.large], progress);
         }
         __syncthreads();
         return shared.step;
     }
 
     // A step that is put into the queue, or none, if all others are done. By one thread.
-    __device__ Step wait_for(const Step& step) const {
+    __device__ Step wait_for(const Step& step, u64 progress) const {
+        const volatile u64& now = queue().progress;
         const volatile u32& does = step.does;
-        while (does == Step::NOTHING) {
-            u64 progress = *const_cast<const volatile u64*>(&queue().progress);
-            if (u32(progress >> 32) == shared.large + u32(progress)) return Step{Step::NOTHING, 0, 0, 0};
-            __nanosleep(40);
+        for (; does == Step::NOTHING; progress = now) {
+            // What is done and what is put in are one word: nothing is put in any more.
+            if (u32(progress >> 32) == shared.large + u32(progress)) return nothing();
+            __nanosleep(20);
         }
         __threadfence();
         return step;
     }
 
-    // A ticket's step, and those that this block has gone on with. What they have put into the queue is
-    // in the same word.
-    __device__ void done() {
-        if (thread == 0) atomicAdd(&queue().progress, u64(1) << 32);
-    }
-
     // Whether this was the last of a part's steps. Then what the others have written is seen.
-    __device__ bool last_of(Part& part, bool single) {
+    __device__ bool last_of(Part& part) {
         __syncthreads();
-        if (single) return true;
+        if (shared.stretch.steps == 1) return true;
         if (thread == 0) {
             __threadfence();
-            shared.slot = atomicSub(&part.pending, 1);
+            shared.pending = atomicSub(&part.pending, 1);
             __threadfence();
         }
         __syncthreads();
-        return shared.slot == 1;
+        return shared.pending == 1;
     }
 
-    // Puts steps into the queue, but for the first, with which this block goes on; `make(i)` says what the
-    // i-th is.
+    // Room in the queue for so many steps, but for the first, with which this block goes on. By one thread.
+    __device__ void reserve(u32 steps) {
+        if (steps > 1) shared.slot = u32(atomicAdd(&queue().progress, u64(steps - 1)));
+    }
+
+    // Steps for which there is room; `make(i)` says what the i-th is. Gives the first.
     template <class Make>
     __device__ Step put(u32 count, Make make) {
         __syncthreads();
-        if (count == 0) return Step{Step::NOTHING, 0, 0, 0};
-        if (count > 1) {
-            if (thread == 0) shared.slot = u32(atomicAdd(&queue().progress, u64(count - 1)));
-            __syncthreads();
-            u32 slot = shared.slot;
-            __threadfence();
-            for (u32 i = thread; i < count - 1; i += THREADS) {
-                Step made = make(i + 1), *step = &task.steps[slot + i];
-                step->side = made.side;
-                step->at = made.at;
-                step->of = made.of;
-                write_release(&step->does, made.does);
-            }
+        if (count == 0) return nothing();
+        for (u32 i = thread + 1; i < count; i += THREADS) {
+            Step made = make(i), *step = &task.steps[shared.slot + i - 1];
+            step->side = made.side;
+            step->at = made.at;
+            step->of = made.of;
+            write_release(&step->does, made.does);
         }
         return make(0);
     }
 
-    __device__ Step put_tiles(Step::Does does, u32 begin, u32 count) {
-        return put(steps_of(count), [=](u32 i) { return Step{does, 0, begin, i}; });
+    __device__ Step put_tiles(Step::Does does, u32 begin, u32 steps) {
+        return put(steps, [=](u32 i) { return Step{does, 0, begin, i}; });
     }
 
     // A part's record, by one warp; it is counted next.
@@ -199,17 +201,20 @@ struct Refine {
     }
 
     __device__ Step emit_all(u32 begin, u32 count, u32 side) {
-        return put((count + EMITTED - 1) / EMITTED, [=](u32 i) {
+        u32 steps = (count + EMITTED - 1) / EMITTED;
+        if (thread == LAST) reserve(steps);
+        return put(steps, [=](u32 i) {
             u32 from = i * EMITTED;
             return Step{Step::EMIT, side, begin + from, min(count - from, EMITTED)};
         });
     }
 
-    // A part that is too large.
+    // A cell that is too large.
     __device__ Step refine(u32 begin, u32 count, u32 below, u32 side) {
         if (below == 0) return emit_all(begin, count, side);
+        if (thread == LAST) reserve(steps_of(count));
         if (warp == 0) begin_part(begin, count, below, side);
-        return put_tiles(Step::COUNT, begin, count);
+        return put_tiles(Step::COUNT, begin, steps_of(count));
     }
 
     __device__ Step cell(u32 number) {
@@ -217,7 +222,7 @@ struct Refine {
         u32 below = task.choice->low, side = task.partitioned();
         if (count > CAPACITY) return refine(begin, count, below, side);
         if (thread == 0) task.pieces[atomicAdd(&task.choice->pieces, 1)] = {begin, count, side, below};
-        return Step{Step::NOTHING, 0, 0, 0};
+        return nothing();
     }
 
     __device__ void emit(u32 begin, u32 count, u32 side) {
@@ -240,18 +245,19 @@ struct Refine {
     }
 
     // Where a step's keys are. One barrier.
-    __device__ void begin_step(const Part& part, u32 nth) {
-        Tiles(shared.tile).set_digit(next_digit(part.below));
+    __device__ void begin_step(Part& part, u32 nth) {
         if (thread == 0) {
-            u32 begin = nth * shared.share, count = part.steps == 1 ? part.count : min(part.count - begin, shared.share);
+            u32 steps = part.steps, begin = steps == 1 ? 0 : nth * shared.share;
+            u32 count = steps == 1 ? part.count : min(part.count - begin, shared.share);
             // Tiles of about equal length, each of an odd number of rows (partition.cuh).
             u32 rows = (count - 1) / (((count - 1) / TILE + 1) * THREADS) + 1 | 1;
             u32 length = min(rows * THREADS, TILE);
-            const Key* keys = task.buffer(part.side) + part.begin;
-            shared.stretch = {keys + begin, task.buffer(part.side ^ 1), nullptr, count,
-                              length, (count - 1) / length, keys[0]};
-            shared.stretch.cursors = const_cast<u32*>(part.cursors);
+            const Key* from = task.buffer(part.side) + part.begin + begin;
+            shared.stretch = {from, task.buffer(part.side ^ 1), part.cursors,
+                              count, length, (count - 1) / length,
+                              part.begin, part.count, part.below, part.side, steps};
             shared.varying[0] = shared.varying[1] = 0;
+            Tiles(shared.tile).set_digit(next_digit(part.below));
         }
         __syncthreads();
     }
@@ -260,12 +266,12 @@ struct Refine {
     __device__ void count_tiles(Tiles& tiles) {
         const auto& own = shared.stretch;
         tiles.load(own.tile(0), own.keys(0));
-        Key varying = 0;
+        Key first = task.buffer(own.side)[own.begin], varying = 0;
         for (u32 turn = 0;;) {
             u32 left = tiles.left(own.keys(turn));
 #pragma unroll
             for (u32 j = 0; j < Tiles::ITEMS; j++)
-                if (j * THREADS < left) varying |= tiles.key[j] ^ own.first;
+                if (j * THREADS < left) varying |= tiles.key[j] ^ first;
             tiles.count_digits(own.keys(turn));
             if (turn++ == own.last) break;
             tiles.load(own.tile(turn), own.keys(turn));
@@ -320,15 +326,12 @@ struct Refine {
     // What follows a step of COUNT.
     __device__ Step counted(Part& part) {
         __syncthreads();
-        bool single = part.steps == 1;
         u32 own = take_counts();
-        if (!single) {
-            if (own) atomicAdd(&part.cursors[thread], own);
-            if (thread < 2 && shared.varying[thread]) atomicOr(&part.varying[thread], shared.varying[thread]);
-            if (!last_of(part, single)) return Step{Step::NOTHING, 0, 0, 0};
-            own = thread < PART_RADIX ? part.cursors[thread] : 0;
-        }
-        return lay_out(part, own, below_varying(single ? shared.varying : part.varying));
+        if (shared.stretch.steps == 1) return lay_out(part, own, below_varying(shared.varying));
+        if (own) atomicAdd(&part.cursors[thread], own);
+        if (thread < 2 && shared.varying[thread]) atomicOr(&part.varying[thread], shared.varying[thread]);
+        if (!last_of(part)) return nothing();
+        return lay_out(part, thread < PART_RADIX ? part.cursors[thread] : 0, below_varying(part.varying));
     }
 
     // The highest bit that varies, and one more; 0 if none does.
@@ -336,14 +339,22 @@ struct Refine {
         return varying[1] ? 128 - __clzll(varying[1]) : 64 - __clzll(varying[0]);
     }
 
-    // Where the part's buckets begin.
+    // Where the part's buckets begin; or, if its keys agree in the digit, what is left of them.
     __device__ Step lay_out(Part& part, u32 own, u32 varying) {
-        u32 begin = part.begin, all = part.count, side = part.side;
-        if (__syncthreads_or(own == all)) return refine(begin, all, varying, side);
-        u32 before = sum_before(own);
-        if (thread < PART_RADIX) part.cursors[thread] = begin + before;
-        if (thread == 0) part.pending = part.steps;
-        return put_tiles(Step::PARTITION, begin, all);
+        u32 begin = shared.stretch.begin, all = shared.stretch.all, steps = shared.stretch.steps;
+        if (varying == 0) return emit_all(begin, all, shared.stretch.side);
+        if (thread == LAST) reserve(steps);
+        if (__syncthreads_or(own == all)) {
+            if (warp == 0) begin_part(begin, all, varying, shared.stretch.side);
+            return put_tiles(Step::COUNT, begin, steps);
+        }
+        u32 bucket = begin + sum_before(own);
+        if (thread < PART_RADIX) shared.tile.bucket_begins[thread] = part.cursors[thread] = bucket;
+        if (thread == 0) {
+            shared.tile.bucket_begins[PART_RADIX] = begin + all;
+            part.pending = steps;
+        }
+        return put_tiles(Step::PARTITION, begin, steps);
     }
 
     // The sum of what the threads before gave, of the first PART_RADIX. One barrier.
@@ -364,11 +375,13 @@ struct Refine {
     // The buckets become parts and pieces. Neighbours that are small are sorted together, as many as fit.
     __device__ Step divide(Part& part) {
         auto& own = shared.parts;
-        u32 below = part.below, rest = next_digit(below).shift, side = part.side ^ 1, begin = part.begin;
+        const auto& divided = shared.stretch;
+        u32 rest = next_digit(divided.below).shift, side = divided.side ^ 1, begin = divided.begin;
         bool bucket = thread < PART_RADIX;
-        // A cursor stands at its bucket's end.
+        // In the end a cursor stands at its bucket's end.
         if (bucket) {
-            own.ends[thread] = part.cursors[thread];
+            own.ends[thread] =
+                divided.steps == 1 ? shared.tile.bucket_begins[thread + 1] : part.cursors[thread];
             own.groups[thread] = 0;
         }
         __syncthreads();
@@ -376,35 +389,39 @@ struct Refine {
         u32 count = bucket ? own.ends[thread] - from : 0;
         bool is_large = count > CAPACITY;
         if (bucket) {
-            u32 larger = __ballot_sync(ALL_LANES, is_large);
-            if (lane == 0) own.large[warp] = larger;
+            u32 of_warp = __ballot_sync(ALL_LANES, is_large);
+            if (lane == 0) own.large[warp] = of_warp;
             own.beyond[thread] = end_of_piece(from);
         }
         __syncthreads();
         if (thread == 0)
             for (u32 d = 0, next; d < PART_RADIX; d = next) own.groups[d] = next = own.beyond[d];
+        // The part's record may now become that of its first bucket. A warp begins some neighbours.
+        constexpr u32 EACH = PART_RADIX / (THREADS / WARP);
+        u32 first = warp * EACH, larger = own.large[first / WARP] >> first % WARP & ~0u >> WARP - EACH;
+        for (u32 begins = rest > 0 ? larger : 0; begins; begins &= begins - 1) {
+            u32 d = first + __ffs(begins) - 1, at = d == 0 ? begin : own.ends[d - 1];
+            begin_part(at, own.ends[d] - at, rest, side);
+        }
+        __syncthreads();
 
-        // A large bucket's steps; or the group that begins here.
+        // A large bucket's steps; or the group that begins here. Both are summed in one word.
         u32 steps = 0;
         if (is_large) steps = rest == 0 ? (count + EMITTED - 1) / EMITTED : steps_of(count);
-        u32 before = sum_before(steps);
-        if (bucket) own.steps[thread] = before;
-        if (thread == PART_RADIX - 1) own.steps[PART_RADIX] = before + steps;
         u32 beyond = bucket && !is_large ? own.groups[thread] : 0;
         u32 group = beyond ? own.ends[beyond - 1] - from : 0;
-        __syncthreads();
-        u32 pieces = sum_before(group > 0);
-        if (thread == PART_RADIX - 1) shared.piece = atomicAdd(&task.choice->pieces, pieces + (group > 0));
-        // The part's record may now become that of its first bucket.
-        for (u32 d = warp; d < PART_RADIX; d += THREADS / WARP)
-            if (own.large[d / WARP] >> d % WARP & 1) {
-                u32 at = d == 0 ? begin : own.ends[d - 1];
-                begin_part(at, own.ends[d] - at, rest, side);
-            }
+        u32 both = steps + (group ? ONE_PIECE : 0), before = sum_before(both);
+        if (bucket) own.steps[thread] = before % ONE_PIECE;
+        if (thread == PART_RADIX - 1) {
+            own.steps[PART_RADIX] = (before + both) % ONE_PIECE;
+            u32 piece = atomicAdd(&task.choice->pieces, (before + both) / ONE_PIECE);
+            reserve((before + both) % ONE_PIECE);
+            shared.piece = piece;
+        }
         __syncthreads();
         // The keys of a bucket by itself agree in the digit, others in what their buckets have in common.
         u32 unlike = group == count ? 0 : 32 - __clz(thread ^ (beyond - 1));
-        if (group) task.pieces[shared.piece + pieces] = {from, group, side, rest + unlike};
+        if (group) task.pieces[shared.piece + before / ONE_PIECE] = {from, group, side, rest + unlike};
 
         return put(own.steps[PART_RADIX], [=, &own](u32 i) {
             // The bucket whose step it is: the last with no more than i steps before it.
@@ -420,8 +437,8 @@ struct Refine {
     }
 
     // The first bucket behind a piece that begins with this thread's, at `from`: the first that does not
-    // fit, or one before with more zeros at its end, if most of the keys are left. For the fewer bits a
-    // piece's buckets differ in, the better its bins are filled.
+    // fit, or one before it with more zeros at its end, if most of the keys are left. The fewer bits the
+    // buckets of a piece differ in, the better its bins are filled.
     __device__ u32 end_of_piece(u32 from) const {
         const u32* ends = shared.parts.ends;
         u32 end = 0;
@@ -442,7 +459,7 @@ struct Refine {
         if (step.does == Step::CELL) return cell(step.at);
         if (step.does == Step::EMIT) {
             emit(step.at, step.of, step.side);
-            return Step{Step::NOTHING, 0, 0, 0};
+            return nothing();
         }
         Part& part = this->part(step.at);
         Tiles tiles(shared.tile);
@@ -454,10 +471,10 @@ struct Refine {
         if (counts) {
             count_tiles(tiles);
             Step next = counted(part);
-            if (next.does != Step::PARTITION || part.steps > 1) return next;
+            if (next.does != Step::PARTITION || shared.stretch.steps > 1) return next;
         }
         partition_tiles(tiles, counts);
-        return last_of(part, part.steps == 1) ? divide(part) : Step{Step::NOTHING, 0, 0, 0};
+        return last_of(part) ? divide(part) : nothing();
     }
 
     __device__ void run() {
@@ -465,15 +482,15 @@ struct Refine {
         wait_for_earlier_kernels();
         if (task.choice->path != HYBRID || task.choice->large == 0) return;
         if (thread == 0) {
+            u32 tiles = task.choice->crowd / (S::SHARES * TILE * gridDim.x);
             shared.large = task.choice->large;
-            shared.share = max(S::LEAST, task.choice->crowd / (gridDim.x * S::SHARES));
+            shared.share = TILE * max(1u, min(tiles, S::MOST_TILES));
         }
-        while (true) {
-            Step step = take();
+        for (u64 did = 0;; did = ONE_DONE) {
+            Step step = take(did);
             if (step.does == Step::NOTHING) return;
             do step = follow(step);
             while (step.does != Step::NOTHING);
-            done();
         }
     }
 };
