@@ -4,7 +4,6 @@
 //     pass_V_wide            once for each digit and portion; V: bytes of a value, 0 for none
 //     pass_0_range_wide      keys alone, where bits outside the range tell equal keys apart; of 8 and
 //                            16 bits all keys alone
-//     passes_0               instead of these, keys alone: all passes in one launch
 //     together_V             instead of all these, for middle sizes
 //     small_V, tiny          instead of all these, for small ones
 //     disordered_V           a pass_V with a ranker that is wrong on purpose, for the proof; 32-bit keys
@@ -80,12 +79,6 @@ using Values16 = Tuning<Key, uint4, Check::TAGS>;
 
 #if SWEEPSORT_KEY_BITS > 16
 PASS(pass_0_wide, Keys::Wide)
-
-// Grid: at most as many blocks as run at a time, launched cooperatively.
-extern "C" __global__ void __launch_bounds__(Keys::Wide::THREADS, Keys::Wide::BLOCKS)
-passes_0(const __grid_constant__ Task<Key> task) {
-    run_passes<Keys::Wide>(task, *reinterpret_cast<PassShared<Keys::Wide>*>(shared_memory));
-}
 #endif
 PASS(pass_0_range_wide, Ranges::Wide)
 BLOCK(together_0, Keys::Together)

@@ -24,7 +24,6 @@
 // Shared memory: sizeof(PassShared<S>). Grid: as many blocks as run at a time, or fewer.
 #pragma once
 
-#include "../grid_barrier.cuh"
 #include "look_back.cuh"
 #include "rank.cuh"
 #include "scan.cuh"
@@ -402,7 +401,9 @@ struct Pass {
         }
     }
 
-    __device__ void move(u32 pass, u32 portion) {
+    __device__ void run(u32 pass, u32 portion) {
+        wait_for_earlier_kernels();
+        if (!task.goes() && !task.has_cells()) return;
         route = task.routes[pass];
         start = u64(portion) * task.portion_tiles * TILE;
         u64 left = task.n - start;
@@ -416,26 +417,6 @@ struct Pass {
                 pass, portion, task.tickets + pass * task.portions + portion,
                 task.states + (u64(pass) * task.tiles + first_tile) * RADIX);
         }
-    }
-
-    __device__ void run(u32 pass, u32 portion) {
-        wait_for_earlier_kernels();
-        if (!task.goes() && !task.has_cells()) return;
-        move(pass, portion);
         let_next_kernel_in();
     }
 };
-
-// All passes, by blocks that wait for each other. Behind a sort that mostly calls it off, one launch
-// that does nothing costs less than many.
-template <class S>
-__device__ void run_passes(const Task<typename S::Key>& task, PassShared<S>& shared) {
-    wait_for_earlier_kernels();
-    if (!task.goes()) return;
-    GridBarrier grid(&task.agreed->arrived);
-    for (u32 pass = 0; pass < task.passes; pass++)
-        for (u32 portion = 0; portion < task.portions; portion++) {
-            if (pass + portion > 0) grid.wait();
-            Pass<S>(task, shared).move(pass, portion);
-        }
-}
