@@ -42,12 +42,21 @@ struct LocalShape {
     static_assert(ITEMS % 4 == 2, "lanes read pairs in different banks");
     // The last warp reads a whole line.
     static constexpr u32 SLOTS = (WARPS - 1) * SHARE + LINE;
+#ifndef PIECE_TABLES
+#define PIECE_TABLES 1
+#endif
+    // Of a crowded cell: more than one where there is room.
+    static constexpr u32 TABLES = WORDS ? 2 : THREADS == 256 ? PIECE_TABLES : 1;
     static_assert(WARPS <= WARP && SLOTS < 1 << 16, "a scan's sums fit, and what is to be fetched");
 };
 
 template <class S>
 struct LocalShared {
-    alignas(16) typename S::Key keys[S::SLOTS];
+    union {
+        alignas(16) typename S::Key keys[S::SLOTS];
+        // Of a crowded cell (places.cuh).
+        u32 tables[S::TABLES * S::CAPACITY];
+    };
     union {
         // Keys of each bin; where its next key goes; where it ends.
         alignas(16) u32 bins[S::BINS];
@@ -79,6 +88,16 @@ struct Either<false, A, B> {
     using Type = B;
 };
 
+// What only some threads set would, in a loop, be kept from before.
+template <class T, u32 N>
+__device__ inline void forget(T (&values)[N]) {
+#pragma unroll
+    for (u32 i = 0; i < N; i++) values[i] = 0;
+}
+
+template <class S>
+struct Places;
+
 template <class S>
 struct Local {
     using Key = typename S::Key;
@@ -92,6 +111,8 @@ struct Local {
     Digit bin;
     // How many slots a warp has if bins are not kept whole; and those that are the warp's.
     u32 share, begin, end;
+    // Whether most cells are not full: then as few warps as can have the keys.
+    bool sparse = false;
 
     __device__ Local(LocalShared<S>& shared) : shared(shared) {}
 
@@ -114,7 +135,7 @@ struct Local {
     }
 
     __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
-        bool fetched = arrange(key, bits, [&] { sort_crowded(shared, count); });
+        bool fetched = arrange(key, bits, [&] { Places<S>::sort(shared, count, bin); });
         Key* own = to + begin + lane;
         Coder<Key> coder(codec, shared.base);
         in_order(fetched, [&](auto at) {
@@ -158,6 +179,7 @@ struct Local {
         int left = int(count - own), left_of_last_lane = int(count - (own | (WARP - 1)));
 #pragma unroll
         for (u32 first = 0; first < LOADS; first += BATCH) {
+            if (sparse && first * THREADS >= count) break;
             if (first + BATCH <= LOADS && int((first + BATCH - 1) * THREADS) < left_of_last_lane)
                 work(first, [](u32) { return true; });
             else
@@ -191,6 +213,7 @@ struct Local {
 
     __device__ void take_share() {
         share = (count + WARPS - 1) / WARPS;
+        if (sparse) share = max(share, S::LINE - MOST_OF_A_BIN - 2);
         begin = min(count, warp * share);
         end = min(count, begin + share);
     }
@@ -274,6 +297,7 @@ struct Local {
         Digit bin = {*static_cast<volatile u32*>(&shared.bin_shift), this->bin.mask};
         batches([&](u32 first, auto has) {
             u32 slot[BATCH];
+            if (sparse) forget(slot);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
                 if (has(j)) slot[j - first] = atomicAdd(&shared.bins[bin.of(key[j])], 1);
@@ -300,7 +324,7 @@ struct Local {
             // All have read; now each writes its own.
             __syncthreads();
             bound(line.at, at, [](u32) { return ~Key(0); });
-            line.order(largest);
+            if (!sparse || begin < end) line.order(largest);
             write(shared.keys, line.at, at);
         }
         return false;
@@ -329,7 +353,7 @@ struct Local {
         __syncthreads();
         // Such that they do not tie.
         bound(line.at, at, [](u32 i) { return ~KEY | i << WORD_SLOT_BITS; });
-        line.order(largest);
+        if (!sparse || begin < end) line.order(largest);
         if (bits > WORD_KEY_BITS && tied(line)) return false;
         u16 fetch[ITEMS];
 #pragma unroll
@@ -413,7 +437,9 @@ struct Local {
         int left = int(end - begin - lane);
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
+            if (sparse && begin + first * WARP >= end) break;
             decltype(at(0)) item[BATCH];
+            if (sparse) forget(item);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, ITEMS); j++)
                 if (int(j * WARP) < left) item[j - first] = at(j * WARP);
@@ -558,15 +584,20 @@ __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<
 // What refine leaves.
 template <class S>
 __device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShared<S>& shared) {
+    using Key = typename S::Key;
     wait_for_earlier_kernels();
     let_next_kernel_in();
     if (task.choice->path != HYBRID) return;
     if (threadIdx.x == 0) shared.base = task.choice->base;
     for (u32 i = blockIdx.x; i < task.choice->pieces; i += gridDim.x) {
         Piece piece = task.pieces[i];
-        Local<S>(shared).sort(
-            task.buffer(piece.side) + piece.begin, task.result + piece.begin, piece.count, piece.bits,
-            task.codec);
+        Local<S> own(shared);
+        own.count = piece.count;
+        own.sparse = true;
+        // What a thread does not load would be kept from one piece to the next.
+        Key key[S::LOADS] = {};
+        own.load(key, task.buffer(piece.side) + piece.begin, [](Key code) { return code; });
+        own.sort(key, task.result + piece.begin, piece.bits, task.codec);
         __syncthreads();
     }
 }

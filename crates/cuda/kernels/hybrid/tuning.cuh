@@ -11,6 +11,7 @@
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
+#include "places.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
 #include "probe.cuh"
