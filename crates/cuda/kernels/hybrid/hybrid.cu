@@ -72,9 +72,9 @@ LOCAL_VALUES(local_4, T::OfValues<u32>::Cell)
 LOCAL_VALUES(local_8, T::OfValues<u64>::Cell)
 LOCAL_VALUES(local_16, T::OfValues<uint4>::Cell)
 
-// Grid: as many blocks as run at a time; fewer than of local, for a loop takes more registers.
+// Grid: as many blocks as run at a time.
 static_assert(sizeof(LocalShared<T::RefinedCell>) <= SHARED_KB * 1024, "it does not fit");
-extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, (T::RefinedCell::BLOCKS * 2 + 2) / 3)
+extern "C" __global__ void __launch_bounds__(T::RefinedCell::THREADS, T::RefinedCell::BLOCKS)
 local_refined(const __grid_constant__ Task<Key> task) {
     sort_pieces<T::RefinedCell>(task, shared_as<LocalShared<T::RefinedCell>>());
 }

@@ -11,9 +11,8 @@
 // Keys wider than a word are ordered by words: their next WORD_KEY_BITS bits and their slot, from which
 // the key is fetched in the end. Where these bits tie, the warp orders the keys themselves.
 //
-// A cell with a bin that is too large for that is crowded. It is binned by the bits in which its keys
-// differ, lanes whose keys have one bin claim their slots together, and if the keys do not stand in
-// order then, as few distinct ones do, the block merges sorted runs.
+// A cell with a bin that is too large for that is crowded. It is sorted by the places where its keys are
+// expected (places.cuh).
 #pragma once
 
 #include "dictionary.cuh"
@@ -42,11 +41,8 @@ struct LocalShape {
     static_assert(ITEMS % 4 == 2, "lanes read pairs in different banks");
     // The last warp reads a whole line.
     static constexpr u32 SLOTS = (WARPS - 1) * SHARE + LINE;
-#ifndef PIECE_TABLES
-#define PIECE_TABLES 1
-#endif
-    // Of a crowded cell: more than one where there is room.
-    static constexpr u32 TABLES = WORDS ? 2 : THREADS == 256 ? PIECE_TABLES : 1;
+    // Tables of a word for each key, where keys are otherwise.
+    static constexpr u32 TABLES = WORDS ? 2 : 1;
     static_assert(WARPS <= WARP && SLOTS < 1 << 16, "a scan's sums fit, and what is to be fetched");
 };
 
@@ -92,7 +88,7 @@ struct Either<false, A, B> {
 template <class T, u32 N>
 __device__ inline void forget(T (&values)[N]) {
 #pragma unroll
-    for (u32 i = 0; i < N; i++) values[i] = 0;
+    for (u32 i = 0; i < N; i++) values[i] = T{};
 }
 
 template <class S>
@@ -147,7 +143,7 @@ struct Local {
     }
 
     // The cell, in order in shared memory; each warp has its own keys then. If it is crowded, it lies
-    // there as it came for `sort_crowded`. Whether keys are to be fetched.
+    // there as it came for `sort_crowded`, and begins of bins are known. Whether keys are to be fetched.
     template <class SortCrowded>
     __device__ bool arrange(const Key (&key)[LOADS], u32 bits, SortCrowded sort_crowded) {
         u32 largest = lay_out_bins(key, bits);
@@ -457,21 +453,6 @@ struct Local {
             if (int(j * THREADS) < int(count - own)) shared.keys[j * THREADS + own] = key[j];
     }
 
-    // From shared memory to there, and a function of its own, lest it take registers of all else.
-    __device__ __noinline__ static void sort_crowded(LocalShared<S>& shared, u32 count) {
-        Local own(shared);
-        own.count = count;
-        __syncthreads();
-        Key key[LOADS];
-        own.load(key, shared.keys, [](Key code) { return code; });
-        u32 bits = own.varying_bits(key, shared.keys[0]);
-        if (bits == 0) return;
-        own.lay_out_bins(key, bits);
-        own.claim_together(key);
-        __syncthreads();
-        if (own.bin.shift > 0) own.merge();
-    }
-
     // The highest bit in which not all keys are as the first one, and one more. Two barriers.
     __device__ u32 varying_bits(const Key (&key)[LOADS], Key first) {
         constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
@@ -492,20 +473,6 @@ struct Local {
         for (u32 w = 0; w < WORDS; w++)
             if (shared.varying[w]) bits = 32 * (w + 1) - __clz(shared.varying[w]);
         return bits;
-    }
-
-    // The lanes of one bin claim their slots at once.
-    __device__ void claim_together(const Key (&key)[LOADS]) {
-#pragma unroll
-        for (u32 j = 0; j < LOADS; j++) {
-            if (j * THREADS + warp * WARP >= count) break;
-            bool own = j * THREADS + thread < count;
-            u32 digit = own ? bin.of(key[j]) : ~0u;
-            u32 same = __match_any_sync(ALL_LANES, digit), first = __ffs(same) - 1, slot = 0;
-            if (own && lane == first) slot = atomicAdd(&shared.bins[digit], __popc(same));
-            slot = __shfl_sync(ALL_LANES, slot, first) + __popc(same & ((1u << lane) - 1));
-            if (own) shared.keys[slot] = key[j];
-        }
     }
 
     // All keys of the block: sorted runs, of a thread's keys first, are merged until there is one.

@@ -13,24 +13,13 @@
 
 #include "local.cuh"
 
-#ifndef TALLY
-#define TALLY(i)
-#endif
-#ifndef PLACES_MANY
-#define PLACES_MANY 12
-#endif
-
 template <class S>
 struct Places {
     using Key = typename S::Key;
     using Keys = Local<S>;
     static constexpr u32 THREADS = S::THREADS, LOADS = S::LOADS, ITEMS = S::ITEMS, BATCH = Keys::BATCH;
-    // Where the keys were there is room for so many tables.
-    static constexpr u32 TABLES = S::TABLES;
     // Keys of a place that are worth another table.
-    static constexpr u32 MANY = PLACES_MANY;
-    // With more than one of so many keys in a bin, many lanes of a warp have one place.
-    static constexpr u32 HEAVY = 16;
+    static constexpr u32 MANY = 12;
 
     LocalShared<S>& shared;
     Keys keys;
@@ -58,24 +47,19 @@ struct Places {
         u32 of_bins = own.largest();
         own.scan_bins();
         u32* table = own.table(0);
-        u32 largest = own.spread(key, table, of_bins > count / HEAVY,
-                                 [&](Key code) { return own.place(code).place; });
-        TALLY(0);
+        u32 largest = own.spread(key, table, [&](Key code) { return own.place(code).at; });
         // Where it does not become smaller its keys are equal, or agree in too many bits.
-        if (TABLES > 1 && largest > MANY && largest < of_bins / 2) {
-            TALLY(1);
+        if (S::TABLES > 1 && largest > MANY && largest < of_bins / 2) {
             table = own.table(1);
-            largest = own.spread(key, table, false, [&](Key code) { return own.second_place(code); });
+            largest = own.spread(key, table, [&](Key code) { return own.second_place(code); });
         }
-        if (largest > 32) { TALLY(2); }
         own.arrange(key, table, largest);
     }
 
     // Of place i: where its keys begin, and in the upper half how many there are.
-    __device__ u32* table(u32 number) const {
-        return shared.tables + number * S::CAPACITY;
-    }
+    __device__ u32* table(u32 number) const { return shared.tables + number * S::CAPACITY; }
 
+    // `act(first, has)` for the thread's keys from `first` on; `has(j)` tells whether it has the j-th.
     template <class Act>
     __device__ void each_batch(Act act) const {
 #pragma unroll
@@ -97,6 +81,7 @@ struct Places {
     // Begins of bins become entries as those of a table. All have their keys then.
     __device__ void scan_bins() {
         constexpr u32 OWN = S::BINS / THREADS;
+        static_assert(OWN * THREADS == S::BINS, "as many each");
         u32 begins[OWN + 1], first = keys.thread * OWN;
 #pragma unroll
         for (u32 i = 0; i <= OWN; i++)
@@ -107,11 +92,12 @@ struct Places {
     }
 
     struct Place {
-        u32 place;
+        u32 at;
         // Where in it, of 2^32.
         u32 rest;
     };
 
+    // Evenly among an entry's places.
     __device__ static Place spread_in(u32 entry, u32 rest) {
         u64 product = u64(entry >> 16) * rest;
         return {(entry & 0xffff) + u32(product >> 32), u32(product)};
@@ -123,44 +109,32 @@ struct Places {
 
     __device__ u32 second_place(Key code) const {
         Place first = place(code);
-        return spread_in(table(0)[first.place], first.rest).place;
+        return spread_in(table(0)[first.at], first.rest).at;
     }
 
-    // Counts and scans places; tells the largest count. `heavy`: lanes of one place are counted at once.
+    // Counts and scans places; tells the largest count.
     template <class PlaceOf>
-    __device__ u32 spread(const Key (&key)[LOADS], u32* table, bool heavy, PlaceOf place_of) {
+    __device__ u32 spread(const Key (&key)[LOADS], u32* table, PlaceOf place_of) {
         for (u32 i = keys.thread; i < keys.count; i += THREADS) table[i] = 0;
         __syncthreads();
         each_batch([&](u32 first, auto has) {
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
                 if (has(j)) at[j] = place_of(key[j]);
-            if (heavy) {
 #pragma unroll
-                for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                    count_together(table, at[j], has(j));
-            } else {
-#pragma unroll
-                for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                    if (has(j)) at[j] |= atomicAdd(&table[at[j]], 1) << 16;
-            }
+            for (u32 j = first; j < min(first + BATCH, LOADS); j++)
+                if (has(j)) at[j] |= atomicAdd(&table[at[j]], 1) << 16;
         });
         __syncthreads();
         return scan(table);
     }
 
-    __device__ void count_together(u32* table, u32& at, bool own) const {
-        u32 same = __match_any_sync(ALL_LANES, own ? at : ~0u), first = __ffs(same) - 1, before = 0;
-        if (own && keys.lane == first) before = atomicAdd(&table[at], __popc(same));
-        before = __shfl_sync(ALL_LANES, before, first) + __popc(same & ((1u << keys.lane) - 1));
-        at |= before << 16;
-    }
-
-    // What the last scan found.
+    // Of the last scan.
     __device__ u32 largest() const {
         return max_of_warp(keys.lane < S::WARPS ? shared.largest[keys.lane] : 0);
     }
 
+    // Counts become entries; tells the largest.
     __device__ u32 scan(u32* table) {
         // An odd number each: then the threads' entries lie in different banks.
         u32 each = (keys.count + THREADS - 1) / THREADS | 1, begin = min(keys.count, keys.thread * each);
@@ -189,7 +163,8 @@ struct Places {
         return largest;
     }
 
-    // Where the place begins that has this slot; equal keys may begin anywhere.
+    // Where the place begins that has this slot. A place of more than `most` keys, equal ones mostly, may be
+    // divided anywhere.
     __device__ u32 begin_of_place(const u32* table, u32 slot, u32 most) const {
         if (slot >= keys.count) return keys.count;
         u32 low = 0, high = keys.count;
@@ -203,6 +178,7 @@ struct Places {
         return table[low] >> 16 > most ? slot : table[low] & 0xffff;
     }
 
+    // The keys to their slots, and in order.
     __device__ void arrange(const Key (&key)[LOADS], const u32* table, u32 largest) {
         // As few warps as can.
         u32 share = max((keys.count + S::WARPS - 1) / S::WARPS, S::LINE - MOST_OF_A_BIN - 2);
@@ -229,7 +205,6 @@ struct Places {
         if (keys.begin > 0 && keys.begin < keys.count)
             ordered &= !(shared.keys[keys.begin] < shared.keys[keys.begin - 1]);
         if (__syncthreads_and(ordered)) return;
-        TALLY(3);
         keys.merge();
         __syncthreads();
     }
@@ -243,7 +218,8 @@ struct Places {
             line.at[i] = at + i < keys.begin ? Key(0) : ~Key(0);
             if (at + i >= keys.begin && at + i < keys.end) line.at[i] = shared.keys[at + i];
         }
-        line.order(rounds);
+        // Few distinct keys are in order as they came.
+        if (rounds < MOST_OF_A_BIN / 2 || !line.ordered()) line.order(rounds);
         bool ordered = line.ordered();
         __syncwarp();
         keys.write(shared.keys, line.at, at);

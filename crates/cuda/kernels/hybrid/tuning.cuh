@@ -11,9 +11,9 @@
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
-#include "places.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
+#include "places.cuh"
 #include "probe.cuh"
 #include "refine.cuh"
 #ifndef __CUDACC_RTC__
@@ -60,7 +60,7 @@ constexpr LocalRow CELL_ROWS[] = {
 
 // Pieces that refine leaves; with less code.
 constexpr LocalRow PIECE_ROWS[] = {
-    {4, 256, 18, 4480, 11, 5},
+    {4, 256, 18, 4480, 11, 4},
     {8, 256, 18, 4480, 11, 4},
     {16, 256, 18, 4480, 11, 2},
 };
