@@ -104,13 +104,15 @@ __device__ inline void partition_composites(const CompositeTask& task, Partition
 // behind the first `at`. All threads of the block come here; again after a barrier.
 template <class S>
 __device__ inline void sort_composites(
-    const CompositeTask& task, LocalShared<S>& shared, const u64* from, u32 at, u32 count, u32 bits) {
+    const CompositeTask& task, LocalShared<S>& shared, const u64* from, u32 at, u32 count, u32 bits,
+    bool sparse = false) {
     Local<S> words(shared);
     words.count = count;
+    words.sparse = sparse;
     u64 word[S::LOADS];
     words.forget(word);
     words.load(word, from, [](u64 word) { return word; });
-    bool fetched = words.arrange(word, bits, [&] { Local<S>::sort_crowded(shared, count); });
+    bool fetched = words.arrange(word, bits, [&] { Places<S>::sort(shared, count, words.bin); });
     u32 first = at + words.begin + words.lane;
     u32 *keys = task.keys_to + first, *values = task.values_to + first;
     bool writes_keys = task.keys_to != nullptr;
@@ -159,7 +161,7 @@ __device__ inline void sort_composite_pieces(const CompositeTask& task, LocalSha
     for (u32 i = blockIdx.x; i < cells.choice->pieces; i += gridDim.x) {
         Piece piece = cells.pieces[i];
         const u64* from = cells.buffer(piece.side) + piece.begin;
-        sort_composites(task, shared, from, piece.begin, piece.count, piece.bits);
+        sort_composites(task, shared, from, piece.begin, piece.count, piece.bits, true);
         __syncthreads();
     }
 }

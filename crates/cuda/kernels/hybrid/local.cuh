@@ -11,9 +11,8 @@
 // Keys wider than a word are ordered by words: their next WORD_KEY_BITS bits and their slot, from which
 // the key is fetched in the end. Where these bits tie, the warp orders the keys themselves.
 //
-// A cell with a bin that is too large for that is crowded. It is binned by the bits in which its keys
-// differ, lanes whose keys have one bin claim their slots together, and if the keys do not stand in
-// order then, as few distinct ones do, the block merges sorted runs.
+// A cell with a bin that is too large for that is crowded. It is sorted by the places where its keys are
+// expected (places.cuh).
 #pragma once
 
 #include "dictionary.cuh"
@@ -42,6 +41,8 @@ struct LocalShape {
     static_assert(ITEMS % 4 == 2, "lanes read pairs in different banks");
     // The last warp reads a whole line.
     static constexpr u32 SLOTS = (WARPS - 1) * SHARE + LINE;
+    // Tables of a word for each key, where keys are otherwise.
+    static constexpr u32 TABLES = WORDS ? 2 : 1;
     static_assert(WARPS <= WARP && SLOTS < 1 << 16, "a scan's sums fit, and what is to be fetched");
     // Whether a block sorts one cell after the other.
     static constexpr bool REPEATED = false;
@@ -54,7 +55,11 @@ struct RepeatedShape : S {
 
 template <class S>
 struct LocalShared {
-    alignas(16) typename S::Key keys[S::SLOTS];
+    union {
+        alignas(16) typename S::Key keys[S::SLOTS];
+        // Of a crowded cell (places.cuh).
+        u32 tables[S::TABLES * S::CAPACITY];
+    };
     union {
         // Keys of each bin; where its next key goes; where it ends.
         alignas(16) u32 bins[S::BINS];
@@ -87,6 +92,9 @@ struct Either<false, A, B> {
 };
 
 template <class S>
+struct Places;
+
+template <class S>
 struct Local {
     using Key = typename S::Key;
     static constexpr u32 THREADS = S::THREADS, ITEMS = S::ITEMS, WARPS = S::WARPS, LOADS = S::LOADS;
@@ -99,6 +107,8 @@ struct Local {
     Digit bin;
     // How many slots a warp has if bins are not kept whole; and those that are the warp's.
     u32 share, begin, end;
+    // Whether most cells are not full: then as few warps as can have the keys.
+    bool sparse = false;
 
     __device__ Local(LocalShared<S>& shared) : shared(shared) {}
 
@@ -122,7 +132,7 @@ struct Local {
     }
 
     __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
-        bool fetched = arrange(key, bits, [&] { sort_crowded(shared, count); });
+        bool fetched = arrange(key, bits, [&] { Places<S>::sort(shared, count, bin); });
         Key* own = to + begin + lane;
         Coder<Key> coder(codec, shared.base);
         in_order(fetched, [&](auto at) {
@@ -134,7 +144,7 @@ struct Local {
     }
 
     // The cell, in order in shared memory; each warp has its own keys then. If it is crowded, it lies
-    // there as it came for `sort_crowded`. Whether keys are to be fetched.
+    // there as it came for `sort_crowded`, and the begins of bins are known. Whether keys are to be fetched.
     template <class SortCrowded>
     __device__ bool arrange(const Key (&key)[LOADS], u32 bits, SortCrowded sort_crowded) {
         u32 largest = lay_out_bins(key, bits);
@@ -175,6 +185,7 @@ struct Local {
         int left = int(count - own), left_of_last_lane = int(count - (own | (WARP - 1)));
 #pragma unroll
         for (u32 first = 0; first < LOADS; first += BATCH) {
+            if (sparse && first * THREADS >= count) break;
             if (first + BATCH <= LOADS && int((first + BATCH - 1) * THREADS) < left_of_last_lane)
                 work(first, [](u32) { return true; });
             else
@@ -208,6 +219,7 @@ struct Local {
 
     __device__ void take_share() {
         share = (count + WARPS - 1) / WARPS;
+        if (sparse) share = max(share, S::LINE - MOST_OF_A_BIN - 2);
         begin = min(count, warp * share);
         end = min(count, begin + share);
     }
@@ -318,7 +330,7 @@ struct Local {
             // All have read; now each writes its own.
             __syncthreads();
             bound(line.at, at, [](u32) { return ~Key(0); });
-            line.order(largest);
+            if (!sparse || begin < end) line.order(largest);
             write(shared.keys, line.at, at);
         }
         return false;
@@ -347,7 +359,7 @@ struct Local {
         __syncthreads();
         // Such that they do not tie.
         bound(line.at, at, [](u32 i) { return ~KEY | i << WORD_SLOT_BITS; });
-        line.order(largest);
+        if (!sparse || begin < end) line.order(largest);
         if (bits > WORD_KEY_BITS && tied(line)) return false;
         u16 fetch[ITEMS];
 #pragma unroll
@@ -431,6 +443,7 @@ struct Local {
         int left = int(end - begin - lane);
 #pragma unroll
         for (u32 first = 0; first < ITEMS; first += BATCH) {
+            if (sparse && begin + first * WARP >= end) break;
             decltype(at(0)) item[BATCH];
             forget(item);
 #pragma unroll
@@ -448,21 +461,6 @@ struct Local {
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
             if (int(j * THREADS) < int(count - own)) shared.keys[j * THREADS + own] = key[j];
-    }
-
-    // From shared memory to there, and a function of its own, lest it take registers of all else.
-    __device__ __noinline__ static void sort_crowded(LocalShared<S>& shared, u32 count) {
-        Local own(shared);
-        own.count = count;
-        __syncthreads();
-        Key key[LOADS];
-        own.load(key, shared.keys, [](Key code) { return code; });
-        u32 bits = own.varying_bits(key, shared.keys[0]);
-        if (bits == 0) return;
-        own.lay_out_bins(key, bits);
-        own.claim_together(key);
-        __syncthreads();
-        if (own.bin.shift > 0) own.merge();
     }
 
     // The highest bit in which not all keys are as the first one, and one more. Two barriers.
@@ -485,20 +483,6 @@ struct Local {
         for (u32 w = 0; w < WORDS; w++)
             if (shared.varying[w]) bits = 32 * (w + 1) - __clz(shared.varying[w]);
         return bits;
-    }
-
-    // The lanes of one bin claim their slots at once.
-    __device__ void claim_together(const Key (&key)[LOADS]) {
-#pragma unroll
-        for (u32 j = 0; j < LOADS; j++) {
-            if (j * THREADS + warp * WARP >= count) break;
-            bool own = j * THREADS + thread < count;
-            u32 digit = own ? bin.of(key[j]) : ~0u;
-            u32 same = __match_any_sync(ALL_LANES, digit), first = __ffs(same) - 1, slot = 0;
-            if (own && lane == first) slot = atomicAdd(&shared.bins[digit], __popc(same));
-            slot = __shfl_sync(ALL_LANES, slot, first) + __popc(same & ((1u << lane) - 1));
-            if (own) shared.keys[slot] = key[j];
-        }
     }
 
     // All keys of the block: sorted runs, of a thread's keys first, are merged until there is one.
@@ -600,7 +584,9 @@ __device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShare
     if (threadIdx.x == 0) shared.base = task.choice->base;
     for (u32 i = blockIdx.x; i < task.choice->pieces; i += gridDim.x) {
         Piece piece = task.pieces[i];
-        Local<S>(shared).sort(
+        Local<S> own(shared);
+        own.sparse = true;
+        own.sort(
             task.buffer(piece.side) + piece.begin, task.result + piece.begin, piece.count, piece.bits,
             task.codec);
         __syncthreads();

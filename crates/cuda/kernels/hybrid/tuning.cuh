@@ -15,6 +15,7 @@
 #include "local_large.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
+#include "places.cuh"
 #include "probe.cuh"
 #include "refine.cuh"
 #ifndef __CUDACC_RTC__
