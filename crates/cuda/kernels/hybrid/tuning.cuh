@@ -37,7 +37,7 @@ constexpr PartitionRow WIDE_ROWS[] = {
 
 // Smaller ones.
 constexpr PartitionRow NARROW_ROWS[] = {
-    {4, 512, 9, 2, 9, 2},
+    {4, 512, 23, 2, 9, 3},
     {8, 512, 9, 2, 9, 2},
     {16, 512, 9, 1, 9, 2},
 };
@@ -144,7 +144,10 @@ constexpr Row row_of(const Row (&rows)[ROWS], u32 key) {
 constexpr u32 room(u32 blocks) { return (SHARED_KB + 1) * 1024 / blocks - 1024; }
 
 constexpr PartitionRow fitted(PartitionRow row) {
-    u32 digits = 1u << row.digit_bits, fixed = 4 * ((digits << row.copy_bits) + 6 * digits) + 1024;
+    u32 digits = 1u << row.digit_bits;
+    while (row.blocks > 1 && row.copy_bits > 2 && 4 * (digits << row.copy_bits) > room(row.blocks) / 3)
+        row.copy_bits--;
+    u32 fixed = 4 * ((digits << row.copy_bits) + 6 * digits) + 1024;
     while (fixed + row.threads * row.items * row.key / 32 * 33 > room(row.blocks)) row.items--;
     return row;
 }

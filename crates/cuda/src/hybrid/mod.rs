@@ -53,6 +53,9 @@ const MOST_PROBE_BLOCKS: usize = 1024;
 /// Blocks of `count`: each of a block's threads knows what one of them has read.
 const MOST_COUNT_BLOCKS: usize = 1024;
 
+/// A block of the first partition has so many keys a thread, if there are no more for it.
+const LEAST_ROWS: usize = 8;
+
 /// Shared memory that `count` has for each cell.
 const COUNTER_BYTES: u32 = 2;
 
@@ -487,21 +490,29 @@ impl<'a> Kernels<'a> {
         let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let wide = shape(row::PARTITION_WIDE)?;
-        // Where not every other multiprocessor would have a tile, there are more of narrow ones.
+        // Narrow tiles are more, and blocks end at the same time, where wide ones are few.
         let multiprocessors = self.device.facts().multiprocessors as usize;
-        let is_wide = bits.partitions() == 2 && 2 * n >= wide.tile as usize * multiprocessors;
-        let (partition, tile) = match is_wide {
+        let round = wide.tile as usize * multiprocessors;
+        let is_wide = bits.partitions() == 2 && n > tuning.narrow_rounds * round;
+        let (partition, tiles) = match is_wide {
             true => ("partition_wide", wide),
             false => ("partition_narrow", shape(row::PARTITION_NARROW)?),
         };
-        let tiles = n.div_ceil(tile.tile as usize);
+        // The first cuts the keys evenly for its blocks, by itself.
+        let first = self.persistent(
+            partition,
+            tiles,
+            n.div_ceil(LEAST_ROWS * tiles.threads as usize),
+        )?;
+        let together = tiles.together(&first.0, self.device.facts())? as usize;
+        let tile = even_tile(n, bits, tiles, together);
         let partitions = match bits.partitions() {
-            1 => vec![self.persistent(partition, tile, tiles)?],
-            _ => vec![
-                self.persistent(partition, tile, tiles)?,
+            1 => vec![first],
+            _ => {
                 // The last tile of each bucket may be short.
-                self.persistent(partition, tile, tiles + (1 << bits.a))?,
-            ],
+                let most = n.div_ceil(tile as usize) + (1 << bits.a);
+                vec![first, self.persistent(partition, tiles, most)?]
+            }
         };
 
         let local = shape(row::LOCAL)?;
@@ -513,7 +524,7 @@ impl<'a> Kernels<'a> {
             local_large: self.persistent("local_large", large, bits.cells())?,
             local: self.launch("local", local.grid(bits.cells() as u32))?,
         }));
-        self.refined(n, steps, sizes, tile.tile, behind)
+        self.refined(n, steps, sizes, tile, behind)
     }
 
     /// These steps, then `refine` and the local sort of what it leaves.
@@ -537,6 +548,18 @@ impl<'a> Kernels<'a> {
             room: sizes.room(n, tile),
         })
     }
+}
+
+/// Keys of a tile of the second partition: with evenly spread keys, so many that all blocks have equally
+/// many tiles.
+fn even_tile(n: usize, bits: CellBits, shape: KernelShape, blocks: usize) -> u32 {
+    let most = shape.tile as usize;
+    let rounds = n.div_ceil(blocks * most);
+    let of_bucket = ((rounds * blocks) >> bits.a).max(1);
+    let keys = n.div_ceil(1 << bits.a);
+    // With room for what chance adds.
+    let tile = (keys + keys / 32) / of_bucket + 1;
+    tile.next_multiple_of(shape.threads as usize).min(most) as u32
 }
 
 impl Cells {
@@ -848,6 +871,27 @@ mod tests {
         assert_eq!((zeros.end - zeros.start) % 16, 0);
         assert!(own[11].end - (1 << 20) <= arrays.bytes as u64);
         assert!(behind.end - (1 << 20) <= arrays.bytes as u64);
+    }
+
+    #[test]
+    fn tiles_of_evenly_spread_keys_are_whole_rounds() {
+        let shape = KernelShape {
+            threads: 512,
+            tile: 23 * 512,
+            shared_bytes: 0,
+        };
+        let blocks = 264;
+        for n in [5 << 19, 1 << 22, 6_000_000, 1 << 23, 1 << 24] {
+            let bits = Tuning::of(Width::W32).cell_bits(n, MOST_CELL_BITS);
+            let tile = even_tile(n, bits, shape, blocks);
+            assert!(
+                tile <= shape.tile && tile % shape.threads == 0,
+                "{n}: {tile}"
+            );
+            let tiles = (n >> bits.a).div_ceil(tile as usize) << bits.a;
+            let rounds = n.div_ceil(blocks * shape.tile as usize);
+            assert!(tiles <= rounds * blocks, "{n}: {tiles} of {tile}");
+        }
     }
 
     /// How many keys each bucket of a part has: these two numbers again and again, then the rest.

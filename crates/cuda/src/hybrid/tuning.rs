@@ -51,6 +51,8 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
+    /// Two partitions have narrow tiles, if wide ones would be no more than so many a multiprocessor.
+    pub narrow_rounds: usize,
 }
 
 /// Measured on an H200 (docs/algorithms/hybrid.md).
@@ -63,6 +65,7 @@ const NARROWEST: Tuning = Tuning {
     once: 1 << 21,
     cell: [2048, 4096],
     most_bits: 9,
+    narrow_rounds: 4,
 };
 
 const TABLE: [Tuning; 3] = [
@@ -74,6 +77,7 @@ const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W128,
         alone: 4096,
+        narrow_rounds: 1,
         ..NARROWEST
     },
 ];
