@@ -11,6 +11,7 @@
 #include "count.cuh"
 #include "lay_out.cuh"
 #include "local.cuh"
+#include "local_tally.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
 #include "probe.cuh"
@@ -55,6 +56,11 @@ constexpr LocalRow CELL_ROWS[] = {
     {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
     {8, 256, 18, 4480, 11, 4},  // results/2026-11-22-h200-tune-hybrid-cell-64.json
     {16, 256, 18, 4480, 11, 2},
+};
+
+// Cells of which 16 bits are left, and by what those are sorted that are not tallied.
+constexpr LocalRow TALLY_ROWS[] = {
+    {4, 128, 38, 4480, 10, 8},
 };
 
 // Pieces that refine leaves; with less code.
@@ -169,6 +175,10 @@ struct Tuning {
     using Narrow = TILES_OF(NARROW);
     using Cell = CELLS_OF(CELL);
     using RefinedCell = CELLS_OF(PIECE);
+    struct Tallied {
+        static constexpr LocalRow CELL = fitted(row_of(TALLY_ROWS, KEY));
+        using Shape = TallyShape<CELLS_OF(CELL)>;
+    };
     using Alone = CELLS_OF(ALONE);
     template <class Value>
     struct OfValues {

@@ -61,6 +61,9 @@ const EMITTED: usize = 16;
 /// same.
 const TOGETHER_BITS: u32 = 10;
 
+/// Bits left in a cell, at most, where each number is counted; `kernels/hybrid/local_tally.cuh` has the same.
+const TALLY_BITS: u32 = 16;
+
 /// Bits that `refine` goes on by at a time.
 const PART_BITS: u32 = 8;
 
@@ -81,6 +84,7 @@ mod row {
     pub const LOCAL_4: usize = 11;
     pub const LOCAL_8: usize = 12;
     pub const LOCAL_16: usize = 13;
+    pub const LOCAL_TALLY: usize = 14;
 }
 
 /// A sort, decided.
@@ -439,7 +443,12 @@ impl<'a> Kernels<'a> {
             ],
         };
 
-        let local = shape(row::LOCAL)?;
+        let tally = shape(row::LOCAL_TALLY)?;
+        let few_bits_left = self.width.bits() - bits.a - bits.b <= TALLY_BITS;
+        let (name, local) = match tally.tile > 0 && few_bits_left && n >= tuning.tally {
+            true => ("local_tally", tally),
+            false => ("local", shape(row::LOCAL)?),
+        };
 
         let behind = self.behind(n, spec)?;
         // One block reads a sample, and all keys it takes more.
@@ -466,7 +475,7 @@ impl<'a> Kernels<'a> {
             counts: 1 + u32::from(behind.is_some()),
             lay_out,
             partitions,
-            local: self.launch("local", local.grid(cells as u32))?,
+            local: self.launch(name, local.grid(cells as u32))?,
         }));
         self.refined(n, steps, sizes, tile.tile, behind)
     }
