@@ -3,6 +3,7 @@
 //     probe, count, lay_out                 what is where
 //     partition_wide, partition_narrow      once or twice
 //     local, local_large                    cells that fit a block, or a larger one
+//     local_tally                           instead of local: cells of which 16 bits are left
 //     refine, local_refined                 cells that do not, and what is made of them
 //     together                              instead of all before refine, for middle sizes
 //     local_4, local_8, local_16            instead of local: cells of keys with values of so many bytes
@@ -68,6 +69,16 @@ extern "C" __global__ void __launch_bounds__(T::LargeCell::THREADS, T::LargeCell
 local_large(const __grid_constant__ Task<Key> task) {
     sort_large_cells<T::LargeCell>(task, shared_as<LargeShared<T::LargeCell>>());
 }
+
+#if SWEEPSORT_KEY_BITS == 32
+// Grid: a block a cell.
+using Tallied = T::Tallied::Shape;
+static_assert(sizeof(TallyOrLocalShared<Tallied>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(Tallied::THREADS, Tallied::BLOCKS)
+local_tally(const __grid_constant__ Task<Key> task) {
+    tally_cell<Tallied>(task, shared_as<TallyOrLocalShared<Tallied>>());
+}
+#endif
 
 // Grid: a block a cell.
 #define LOCAL_VALUES(name, S)                                                          \
@@ -152,6 +163,14 @@ constexpr KernelShape TOGETHER_SHAPE = {
 constexpr KernelShape TOGETHER_CELLS_SHAPE = {T::Whole::Group::THREADS, T::Whole::Group::CAPACITY, 0, 0};
 #endif
 
+#if SWEEPSORT_KEY_BITS == 32
+constexpr KernelShape TALLY_SHAPE = {
+    Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyOrLocalShared<Tallied>)};
+#else
+// Wider keys have more bits left.
+constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0};
+#endif
+
 template <class S>
 constexpr KernelShape partition_shape() {
     return {S::THREADS, S::TILE, S::BLOCKS, sizeof(PartitionShared<S>)};
@@ -198,4 +217,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     COMPOSITE_PARTITION_SHAPE,
     COMPOSITE_SHAPE,
     large_shape<T::LargeCell>(),
+    TALLY_SHAPE,
 };

@@ -13,6 +13,7 @@
 #include "lay_out.cuh"
 #include "local.cuh"
 #include "local_large.cuh"
+#include "local_tally.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
 #include "places.cuh"
@@ -82,6 +83,11 @@ constexpr LocalRow LARGE_ROWS[] = {
     {4, 512, 34, 17216, 12, 2},
     {8, 512, 18, 9024, 12, 2},
     {16, 512, 18, 9024, 12, 1},
+};
+
+// Cells of which 16 bits are left, and by what those are sorted that are not tallied.
+constexpr LocalRow TALLY_ROWS[] = {
+    {4, 128, 38, 4480, 10, 8},
 };
 
 // Pieces that refine leaves; with less code.
@@ -202,6 +208,10 @@ struct Tuning {
     using Cell = CELLS_OF(CELL);
     using LargeCell = LargeShape<CELLS_OF(DOUBLE), CELLS_OF(LARGE)>;
     using RefinedCell = RepeatedShape<CELLS_OF(PIECE)>;
+    struct Tallied {
+        static constexpr LocalRow CELL = fitted(row_of(TALLY_ROWS, KEY));
+        using Shape = TallyShape<CELLS_OF(CELL)>;
+    };
     using Alone = CELLS_OF(ALONE);
     template <class Value>
     struct OfValues {

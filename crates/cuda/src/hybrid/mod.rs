@@ -66,6 +66,9 @@ const EMITTED: usize = 16;
 /// same.
 const TOGETHER_BITS: u32 = 10;
 
+/// Bits left in a cell, at most, where each number is counted; `kernels/hybrid/local_tally.cuh` has the same.
+const TALLY_BITS: u32 = 16;
+
 /// Bits that `refine` goes on by at a time.
 const PART_BITS: u32 = 8;
 
@@ -89,6 +92,7 @@ mod row {
     pub const PARTITION_COMPOSITE: usize = 14;
     pub const LOCAL_COMPOSITE: usize = 15;
     pub const LOCAL_LARGE: usize = 16;
+    pub const LOCAL_TALLY: usize = 17;
 }
 
 /// A sort, decided.
@@ -515,14 +519,19 @@ impl<'a> Kernels<'a> {
             }
         };
 
-        let local = shape(row::LOCAL)?;
+        let tally = shape(row::LOCAL_TALLY)?;
+        let few_bits_left = self.width.bits() - bits.a - bits.b <= TALLY_BITS;
+        let (name, local) = match tally.tile > 0 && few_bits_left && n >= tuning.tally {
+            true => ("local_tally", tally),
+            false => ("local", shape(row::LOCAL)?),
+        };
         let large = shape(row::LOCAL_LARGE)?;
         let sizes = self.sizes(bits, finding.probe_blocks, [local.tile, large.tile], &behind)?;
         let steps = Steps::Apart(Box::new(Apart {
             finding,
             partitions,
             local_large: self.persistent("local_large", large, bits.cells())?,
-            local: self.launch("local", local.grid(bits.cells() as u32))?,
+            local: self.launch(name, local.grid(bits.cells() as u32))?,
         }));
         self.refined(n, steps, sizes, tile, behind)
     }
