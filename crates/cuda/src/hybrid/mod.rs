@@ -445,7 +445,7 @@ impl<'a> Kernels<'a> {
 
         let tally = shape(row::LOCAL_TALLY)?;
         let few_bits_left = self.width.bits() - bits.a - bits.b <= TALLY_BITS;
-        let (name, local) = match tally.tile > 0 && few_bits_left && n >= tuning.tally {
+        let (name, local) = match tally.tile > 0 && few_bits_left {
             true => ("local_tally", tally),
             false => ("local", shape(row::LOCAL)?),
         };

@@ -43,8 +43,6 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
-    /// From so many keys on the numbers in a cell are counted, where few bits are left.
-    pub tally: usize,
 }
 
 /// Measured on an H200 (docs/algorithms/hybrid.md).
@@ -57,7 +55,6 @@ const NARROWEST: Tuning = Tuning {
     once: 1 << 21,
     cell: [2048, 4096],
     most_bits: 9,
-    tally: 3 << 26,
 };
 
 const TABLE: [Tuning; 3] = [
