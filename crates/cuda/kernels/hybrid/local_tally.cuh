@@ -8,8 +8,9 @@
 //
 // That is one atomic addition for each key, and hardly anything else that meets in a bank of shared
 // memory. Four equal keys run over, for one more in the next counter, so that all counters together are
-// less than the keys. Then the cell is sorted as in local.cuh. So are cells that a sample shows to have
-// few distinct keys, and those of which one thread would have to list very many.
+// less than the keys. Then the cell is sorted as in local.cuh. So are cells of so many keys that chance
+// alone makes four of them equal, those of which a sample shows that there are few distinct keys, and those
+// of which one thread would have to list very many.
 //
 // A number of fewer bits stands in the topmost of the 16, so that numbers are spread over all threads.
 #pragma once
@@ -42,8 +43,6 @@ struct TallyShared {
     alignas(16) u32 words[S::WORDS];
     // Of the scan.
     u32 sums[S::WARPS];
-    // Whether some keys of a sample are equal.
-    u32 few_distinct;
 };
 
 template <class S>
@@ -64,6 +63,11 @@ struct Tally {
     const u32 thread = threadIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
     __device__ Tally(TallyShared<S>& shared) : shared(shared) {}
+
+    // Whether at most one cell in eight of so many evenly spread keys has a number four times.
+    __device__ static bool suits(u32 count, u32 bits) {
+        return bits <= S::NUMBER_BITS && u64(count) * count * count * count <= 3ull << (3 * bits);
+    }
 
     // Sorts codes by their lowest `bits` bits; above, they are `cell`. False if that is not for such a
     // cell; then nothing has been written.
@@ -98,9 +102,8 @@ struct Tally {
             if (int(i * THREADS) < left) vector[i] = own[i * THREADS];
         if (thread < singles) single = from[thread < head ? thread : tail + thread - head];
         clear();
-        look(left > 0 ? vector[0].x : ~lane);
-        __syncthreads();
-        if (shared.few_distinct) return false;
+        // So many pairs of evenly spread keys: in one cell of 500 two are equal.
+        if (__syncthreads_or(left > 0 && vector[0].x == vector[0].y)) return false;
         // What brings the number to the upper half, and twice its counter to the lowest five bits.
         u32 to_upper = u32(1ull << (32 - bits)), to_lower = to_upper >> (S::NUMBER_BITS - 1);
         asm volatile("" : "+r"(to_upper), "+r"(to_lower));
@@ -123,13 +126,6 @@ struct Tally {
 #pragma unroll
         for (u32 i = 0; i < S::WORDS / 4; i += THREADS)
             if (i + THREADS <= S::WORDS / 4 || i + thread < S::WORDS / 4) own[i] = uint4{0, 0, 0, 0};
-    }
-
-    // Of evenly spread keys, one sample in a hundred has two that are equal.
-    __device__ void look(Key sample) {
-        if (warp > 0) return;
-        bool again = __any_sync(ALL_LANES, __match_any_sync(ALL_LANES, sample) != 1u << lane);
-        if (lane == 0) shared.few_distinct = again;
     }
 
     // A number in the upper half of a word, and twice its counter in the lowest five bits of another.
@@ -242,7 +238,7 @@ __device__ inline void tally_cell(const Task<typename S::Key>& task, TallyOrLoca
     if (count == 0 || count > task.local_keys) return;
     u32 low = task.choice->low;
     Key cell = Key(u64(task.choice->prefix) >> low) | blockIdx.x;
-    bool sorted = low <= S::NUMBER_BITS &&
+    bool sorted = Tally<S>::suits(count, low) &&
                   Tally<S>(shared.tally).sort(
                       task.buffer(task.partitioned()) + begin, task.result + begin, count, low, cell,
                       Coder<Key>(task.codec, task.choice->base));

@@ -9,6 +9,8 @@
 //! | to 2^21 | `probe`, `count`, `partition`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
 //!
+//! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`.
+//!
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
 //! choice is the engine's, a whole onesweep is enqueued behind, and the device decides which of the two
 //! does nothing; see `kernels/hybrid/task.cuh`. Where the probe finds few distinct keys, they are neither
@@ -521,7 +523,7 @@ impl<'a> Kernels<'a> {
 
         let tally = shape(row::LOCAL_TALLY)?;
         let few_bits_left = self.width.bits() - bits.a - bits.b <= TALLY_BITS;
-        let (name, local) = match tally.tile > 0 && few_bits_left && n >= tuning.tally {
+        let (name, local) = match tally.tile > 0 && few_bits_left {
             true => ("local_tally", tally),
             false => ("local", shape(row::LOCAL)?),
         };

@@ -53,8 +53,6 @@ pub struct Tuning {
     pub most_bits: u32,
     /// Two partitions have narrow tiles, if wide ones would be no more than so many a multiprocessor.
     pub narrow_rounds: usize,
-    /// From so many keys on the numbers in a cell are counted, where few bits are left.
-    pub tally: usize,
 }
 
 /// Measured on an H200 (docs/algorithms/hybrid.md).
@@ -68,7 +66,6 @@ const NARROWEST: Tuning = Tuning {
     cell: [2048, 4096],
     most_bits: 9,
     narrow_rounds: 4,
-    tally: 3 << 26,
 };
 
 const TABLE: [Tuning; 3] = [
