@@ -73,10 +73,10 @@ local_large(const __grid_constant__ Task<Key> task) {
 #if SWEEPSORT_KEY_BITS == 32
 // Grid: a block a cell.
 using Tallied = T::Tallied::Shape;
-static_assert(sizeof(TallyOrLocalShared<Tallied>) <= SHARED_KB * 1024, "it does not fit");
+static_assert(sizeof(TallyShared<Tallied>) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(Tallied::THREADS, Tallied::BLOCKS)
 local_tally(const __grid_constant__ Task<Key> task) {
-    tally_cell<Tallied>(task, shared_as<TallyOrLocalShared<Tallied>>());
+    tally_cell<Tallied>(task, shared_as<TallyShared<Tallied>>());
 }
 #endif
 
@@ -165,7 +165,7 @@ constexpr KernelShape TOGETHER_CELLS_SHAPE = {T::Whole::Group::THREADS, T::Whole
 
 #if SWEEPSORT_KEY_BITS == 32
 constexpr KernelShape TALLY_SHAPE = {
-    Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyOrLocalShared<Tallied>)};
+    Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyShared<Tallied>)};
 #else
 // Wider keys have more bits left.
 constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0};

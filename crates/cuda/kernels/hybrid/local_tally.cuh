@@ -8,22 +8,21 @@
 //
 // That is one atomic addition for each key, and hardly anything else that meets in a bank of shared
 // memory. Four equal keys run over, for one more in the next counter, so that all counters together are
-// less than the keys. Then the cell is sorted as in local.cuh. So are cells of so many keys that chance
-// alone makes four of them equal, those of which a sample shows that there are few distinct keys, and those
-// of which one thread would have to list very many.
+// less than the keys. Then the cell is left for local_refined, as a piece. So are cells of so many keys that
+// chance alone makes four of them equal, those of which a sample shows that there are few distinct keys, and
+// those of which one thread would have to list very many.
 //
 // A number of fewer bits stands in the topmost of the 16, so that numbers are spread over all threads.
 #pragma once
 
 #include "local.cuh"
 
-// By which a cell is sorted otherwise.
-template <class Local_>
+// CAPACITY: keys of the largest cell.
+template <class Key_, u32 THREADS_, u32 CAPACITY_, u32 BLOCKS_>
 struct TallyShape {
-    using Local = Local_;
-    using Key = typename Local::Key;
-    static constexpr u32 THREADS = Local::THREADS, WARPS = Local::WARPS, CAPACITY = Local::CAPACITY;
-    static constexpr u32 BLOCKS = Local::BLOCKS;
+    using Key = Key_;
+    static constexpr u32 THREADS = THREADS_, CAPACITY = CAPACITY_, BLOCKS = BLOCKS_;
+    static constexpr u32 WARPS = THREADS / WARP;
     static constexpr u32 NUMBER_BITS = 16, COUNTER_BITS = 2, COUNTERS = 32 / COUNTER_BITS;
     // Words of a thread. They lie together, and one is left free: then the threads' words lie in
     // different banks. (Without, but for a word of each thread a row: uniform keys 1% faster, sorted ones
@@ -43,12 +42,6 @@ struct TallyShared {
     alignas(16) u32 words[S::WORDS];
     // Of the scan.
     u32 sums[S::WARPS];
-};
-
-template <class S>
-union TallyOrLocalShared {
-    TallyShared<S> tally;
-    LocalShared<typename S::Local> local;
 };
 
 template <class S>
@@ -215,19 +208,9 @@ struct Tally {
     }
 };
 
-// In registers of its own.
+// Block i sorts cell i; one that is too large is left alone. What is not for a tally becomes a piece.
 template <class S>
-__device__ __noinline__ void sort_untallied(
-    const Task<typename S::Key>& task, LocalShared<S>& shared, u32 begin, u32 count) {
-    __syncthreads();
-    if (threadIdx.x == 0) shared.base = task.choice->base;
-    Local<S>(shared).sort(
-        task.buffer(task.partitioned()) + begin, task.result + begin, count, task.choice->low, task.codec);
-}
-
-// Block i sorts cell i; one that is too large is left alone.
-template <class S>
-__device__ inline void tally_cell(const Task<typename S::Key>& task, TallyOrLocalShared<S>& shared) {
+__device__ inline void tally_cell(const Task<typename S::Key>& task, TallyShared<S>& shared) {
     using Key = typename S::Key;
     u32 path = wait_for_partitions(task);
     if (path == FEW) return write_by_dictionary(task);
@@ -238,9 +221,11 @@ __device__ inline void tally_cell(const Task<typename S::Key>& task, TallyOrLoca
     if (count == 0 || count > task.local_keys) return;
     u32 low = task.choice->low;
     Key cell = Key(u64(task.choice->prefix) >> low) | blockIdx.x;
+    u32 side = task.partitioned();
     bool sorted = Tally<S>::suits(count, low) &&
-                  Tally<S>(shared.tally).sort(
-                      task.buffer(task.partitioned()) + begin, task.result + begin, count, low, cell,
+                  Tally<S>(shared).sort(
+                      task.buffer(side) + begin, task.result + begin, count, low, cell,
                       Coder<Key>(task.codec, task.choice->base));
-    if (!sorted) sort_untallied<typename S::Local>(task, shared.local, begin, count);
+    if (!sorted && threadIdx.x == 0)
+        task.pieces[atomicAdd(&task.choice->pieces, 1)] = {begin, count, side, low};
 }

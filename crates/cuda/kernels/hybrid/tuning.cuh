@@ -85,9 +85,13 @@ constexpr LocalRow LARGE_ROWS[] = {
     {16, 512, 18, 9024, 12, 1},
 };
 
-// Cells of which 16 bits are left, and by what those are sorted that are not tallied.
-constexpr LocalRow TALLY_ROWS[] = {
-    {4, 128, 38, 4480, 10, 8},
+// Cells of which 16 bits are left. Threads of a block, keys, blocks a multiprocessor.
+struct TallyRow {
+    u32 key, threads, keys, blocks;
+};
+
+constexpr TallyRow TALLY_ROWS[] = {
+    {4, 128, 4480, 8},
 };
 
 // Pieces that refine leaves; with less code.
@@ -209,8 +213,9 @@ struct Tuning {
     using LargeCell = LargeShape<CELLS_OF(DOUBLE), CELLS_OF(LARGE)>;
     using RefinedCell = RepeatedShape<CELLS_OF(PIECE)>;
     struct Tallied {
-        static constexpr LocalRow CELL = fitted(row_of(TALLY_ROWS, KEY));
-        using Shape = TallyShape<CELLS_OF(CELL)>;
+        static constexpr TallyRow CELL = row_of(TALLY_ROWS, KEY);
+        using Shape = TallyShape<Key, CELL.threads, CELL.keys, CELL.blocks>;
+        static_assert(CELL.keys <= PIECE.keys, "what is not tallied is a piece");
     };
     using Alone = CELLS_OF(ALONE);
     template <class Value>
