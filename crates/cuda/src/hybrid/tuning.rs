@@ -102,7 +102,7 @@ pub fn record_bits(n: usize, most: u32) -> CellBits {
 
 /// From so many 32-bit keys on that make words with what travels with them, sorting these words is ahead
 /// of a pass for each byte.
-pub const LEAST_COMPOSITES: usize = 1 << 21;
+pub const LEAST_COMPOSITES: usize = 1 << 20;
 
 /// The digits for so many words, where cells are told by so many bits at most; always two.
 pub fn composite_bits(n: usize, most: u32) -> CellBits {
