@@ -11,8 +11,8 @@ struct StageTimes {
 
 template <class Key>
 constexpr StageTimes STAGE_TIMES =
-    sizeof(Key) == 4 ? StageTimes{10, 26, 29, 44, 230, 29}
-                     : StageTimes{10, 24, 25, 36, 250, 26};
+    sizeof(Key) == 4 ? StageTimes{10, 26, 29, 44, 110, 29}
+                     : StageTimes{10, 24, 25, 36, 120, 26};
 
 // Of 32-bit keys that carry 32 bits each (composite.cuh), in tenths of the time of their `count`; on
 // average of an index and of values.
