@@ -160,7 +160,8 @@ mod tests {
                 Shape::argsort(n, width, 8),
             ] {
                 // An index of 4 bytes, also one that values of 12 bytes follow.
-                let composed = width == Width::W32 && (records.argsort || records.payload_bytes == 12);
+                let composed =
+                    width == Width::W32 && (records.argsort || records.payload_bytes == 12);
                 let composed = composed && records.payload_bytes != 8;
                 let own = match composed {
                     true => LEAST_COMPOSITES..=MOST_KEYS,

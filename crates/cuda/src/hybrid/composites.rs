@@ -88,7 +88,12 @@ impl Composites {
         let refined = words.shapes.get(row::LOCAL_REFINED)?;
         let sizes = Sizes {
             composed: true,
-            ..words.sizes(bits, finding.probe_blocks, [local.tile, large.tile], &behind)?
+            ..words.sizes(
+                bits,
+                finding.probe_blocks,
+                [local.tile, large.tile],
+                &behind,
+            )?
         };
         Ok(Composites {
             n,

@@ -381,12 +381,7 @@ impl<'a> Kernels<'a> {
     }
 
     /// What finds the cells, given how many bits can tell them at most; by a sample, or all keys.
-    fn finding(
-        &self,
-        n: usize,
-        bits: impl Fn(u32) -> CellBits,
-        samples: bool,
-    ) -> Result<Finding> {
+    fn finding(&self, n: usize, bits: impl Fn(u32) -> CellBits, samples: bool) -> Result<Finding> {
         let shape = |row| self.shapes.get(row);
         let (bits, count) = self.counted(n, bits)?;
         let cells = bits.cells();
@@ -528,7 +523,12 @@ impl<'a> Kernels<'a> {
             false => ("local", shape(row::LOCAL)?),
         };
         let large = shape(row::LOCAL_LARGE)?;
-        let sizes = self.sizes(bits, finding.probe_blocks, [local.tile, large.tile], &behind)?;
+        let sizes = self.sizes(
+            bits,
+            finding.probe_blocks,
+            [local.tile, large.tile],
+            &behind,
+        )?;
         let steps = Steps::Apart(Box::new(Apart {
             finding,
             partitions,
@@ -779,7 +779,12 @@ impl Sizes {
     fn most_pieces(&self, n: usize) -> usize {
         let parts = n / self.piece + 1;
         let buckets = 2 * n / self.piece + 2 * self.levels() * parts + self.bits.cells();
-        buckets + if self.composed { 2 * self.most_copies(n) } else { 0 }
+        buckets
+            + if self.composed {
+                2 * self.most_copies(n)
+            } else {
+                0
+            }
     }
 
     /// Steps that copy equal keys, at most.

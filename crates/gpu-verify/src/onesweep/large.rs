@@ -63,9 +63,7 @@ fn keys<K: Word>(resident: &Resident, n: usize) -> Result<()> {
 /// Keys that repeat, with values.
 fn pairs<K: Word, V: Pod>(resident: &Resident, n: usize) -> Result<()> {
     let keys = resident.random(n, few::<K>())?;
-    resident
-        .sort_pairs::<K, V>(keys, ALGORITHM, true)
-        .map(drop)
+    resident.sort_pairs::<K, V>(keys, ALGORITHM, true).map(drop)
 }
 
 /// Keys that repeat, for the index that sorts them.

@@ -190,7 +190,8 @@ impl Card {
         let both = planned && task == Task::Pairs;
         let suffixes: &[&str] = if both { &["", "-unstable"] } else { &[""] };
         let each = suffixes.iter();
-        each.map(|suffix| self.our(method, images, suffix)).collect()
+        each.map(|suffix| self.our(method, images, suffix))
+            .collect()
     }
 
     fn our(

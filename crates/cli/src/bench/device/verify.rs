@@ -167,7 +167,9 @@ impl<W: CardWord> Bench<'_, W> {
             }
             let before = checks.fingerprint_pairs::<W, V>(&self.words, from)?;
             let same = checks.fingerprint_pairs::<W, V>(keys, values)? == before;
-            Ok(same.then_some(()).ok_or_else(|| "the pairs are other pairs".to_owned()))
+            Ok(same
+                .then_some(())
+                .ok_or_else(|| "the pairs are other pairs".to_owned()))
         })
     }
 }
