@@ -57,8 +57,8 @@ fn uniform<K: Word>(n: usize) -> Result<usize> {
     Ok(n)
 }
 
-/// Uniform, sorted, with one heavy key, and skewed, by the plan's choice and by force. Returns how many
-/// keys were sorted.
+/// Uniform, sorted, with one heavy key, uneven, and skewed, by the plan's choice and by force. Returns how
+/// many keys were sorted.
 fn all<K: Word + Sample>(n: usize) -> Result<usize> {
     let resident = Resident::open()?;
     let mut keys = resident.random(n, K::MAX)?;
@@ -78,11 +78,33 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
         made.iter_mut().step_by(3).for_each(|key| *key = heavy);
     })?;
     both(&keys, &mut to, "one key in every three places")?;
+    for (what, change) in [
+        (
+            "half of the cells twice as full",
+            part_of_the_range::<K> as fn(K) -> K,
+        ),
+        ("low bits clear", low_bits_clear),
+    ] {
+        make(&resident, Distribution::Uniform, &mut keys, |made| {
+            made.iter_mut().for_each(|key| *key = change(*key));
+        })?;
+        both(&keys, &mut to, what)?;
+    }
     for distribution in SKEWED {
         make(&resident, distribution, &mut keys, |_| {})?;
         both(&keys, &mut to, distribution.name())?;
     }
-    Ok(2 * n * (3 + SKEWED.len()))
+    Ok(2 * n * (5 + SKEWED.len()))
+}
+
+/// From the lowest five eighths of all keys.
+fn part_of_the_range<K: Word>(key: K) -> K {
+    K::truncate(key.widen() / 8 * 5)
+}
+
+/// Then most keys of a cell are there more than once.
+fn low_bits_clear<K: Word>(key: K) -> K {
+    K::truncate(key.widen() & !7)
 }
 
 /// Makes keys on the host, some at a time, and changes them there.
