@@ -189,7 +189,11 @@ mod tests {
         let mut ties = Spec::natural::<f32>();
         let kind = Kind::Float { mantissa: 23 };
         ties.codec = Codec::for_records(kind, Order::Ascending, Nan::Last);
-        assert_eq!(Algorithm::of(&shape, &ties), Ok(Algorithm::Onesweep));
+        // They follow an index.
+        let few = Shape::keys(LEAST_COMPOSITES - 1, Width::W32);
+        assert_eq!(Algorithm::of(&few, &ties), Ok(Algorithm::Onesweep));
+        let many = Shape::keys(LEAST_COMPOSITES, Width::W32);
+        assert_eq!(Algorithm::of(&many, &ties), Ok(Algorithm::Hybrid));
     }
 
     #[test]

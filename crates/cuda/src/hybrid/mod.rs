@@ -901,7 +901,7 @@ mod tests {
             let bits = Tuning::of(Width::W32).cell_bits(n, MOST_CELL_BITS);
             let tile = even_tile(n, bits, shape, blocks);
             assert!(
-                tile <= shape.tile && tile % shape.threads == 0,
+                tile <= shape.tile && tile.is_multiple_of(shape.threads),
                 "{n}: {tile}"
             );
             let tiles = (n >> bits.a).div_ceil(tile as usize) << bits.a;
