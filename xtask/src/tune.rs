@@ -99,6 +99,23 @@ const INPUTS: &[Inputs] = &[
     inputs("hybrid/narrow", &[32], "2.2e6", "uniform,normal,sorted"),
     inputs("hybrid/narrow", &[64, 128], "2e6", "uniform,normal,sorted"),
     inputs("hybrid/cell", WIDER, "2^24,2^27", "uniform,normal,sorted"),
+    // Evenly spread keys that make cells too large for a small block.
+    inputs("hybrid/double", WIDER, "3e8", "uniform"),
+    inputs("hybrid/large", &[32], "2^30", "uniform"),
+    inputs("hybrid/large", &[64, 128], "2^29", "uniform"),
+    inputs("hybrid/tally", &[32], "2^28", "uniform,sorted"),
+    inputs(
+        "hybrid/composite",
+        &[64],
+        "2^24,2^27",
+        "uniform,normal,sorted",
+    ),
+    inputs(
+        "hybrid/composite_cell",
+        &[64],
+        "2^24,2^27",
+        "uniform,normal,sorted",
+    ),
     inputs("hybrid/values", WIDER, "2^24,2^27", "uniform,normal,sorted"),
     inputs("hybrid/refine", WIDER, "2^24,2^27", "zipf,and3,and5"),
     inputs("hybrid/piece", WIDER, "2^24,2^27", "zipf,and3,and5"),
@@ -123,6 +140,9 @@ const INPUTS: &[Inputs] = &[
         "uniform,sorted,few-distinct",
     ),
 ];
+
+/// How rows begin that are for words of 64 bits, made of keys of half as many, for an index.
+const COMPOSITES: &str = "hybrid/composite";
 
 const ALL: &[u32] = &[8, 16, 32, 64, 128];
 const WIDER: &[u32] = &[32, 64, 128];
@@ -306,9 +326,10 @@ impl Trial {
             "--exclude=*",
             "--abbrev=12",
         ]))?;
-        let value_type = match self.value {
-            0 => "none".to_owned(),
-            bytes => format!("u{}", 8 * bytes),
+        let (bits, value_type) = match self.value {
+            _ if self.row.starts_with(COMPOSITES) => (self.bits / 2, "index".to_owned()),
+            0 => (self.bits, "none".to_owned()),
+            bytes => (self.bits, format!("u{}", 8 * bytes)),
         };
         Ok(format!(
             "# Measures variants of {row} on this machine's GPU: sh measure.sh SWEEPSORT RECORD.json [FLAGS]\n\
@@ -320,7 +341,6 @@ impl Trial {
             row = self.row,
             engine = self.place()?.engine,
             commit = commit.trim(),
-            bits = self.bits,
             variants = variants.join(","),
         ))
     }
