@@ -173,7 +173,27 @@ fn lints(state: &mut State) -> Result<Outcome> {
 }
 
 fn tests(state: &mut State) -> Result<Outcome> {
+    for instructions in absent_instructions() {
+        let name =
+            format!("the CPU engine's {instructions} code: this machine has no such instructions");
+        state.counts.skip(name);
+    }
     run_tests(state, &["test", "--workspace", "--no-fail-fast"]).map(|()| Outcome::Passed)
+}
+
+/// Vector instructions that the CPU engine has code for and this machine lacks.
+fn absent_instructions() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    let present = [
+        ("AVX2", is_x86_feature_detected!("avx2")),
+        ("AVX-512", is_x86_feature_detected!("avx512dq")),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let present = [("AVX2", false), ("AVX-512", false)];
+    present
+        .into_iter()
+        .filter_map(|(name, there)| (!there).then_some(name))
+        .collect()
 }
 
 /// Runs cargo with arguments that run tests, and counts them.

@@ -1,159 +1,187 @@
-//! Argsort: the index is made here, and sorted as the payload of a copy of the codes.
+//! Argsort: the index is sorted with the keys' codes, in one word.
 //!
-//! Codes of 128 bits are sorted by their lower and then, stably, by their upper 64 bits, which keeps
-//! the scratch at three quarters of what it would be.
+//! A word's upper half shows a window of a code, its lower half is the key's position. So no two
+//! words are equal, and their order is the stable one. The first window begins at the highest bit in
+//! which codes differ; where codes are wider than a window, runs that tie in it are sorted by the
+//! next one, which the positions lead to.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use sweepsort_core::{Codec, Coder, IndexMut, Report, Result, Spec, Stage, Width, Word};
+use sweepsort_core::{Coder, IndexMut, Report, Result, Spec, Word};
 
-use crate::columns::{Columns, Fixed, Payload};
-use crate::hybrid::{self, Records};
-use crate::map;
+use crate::columns::{Columns, Nothing};
+use crate::hybrid::{Means, Sorting};
 use crate::pool::Pool;
-use crate::scratch::Scratch;
-use crate::tuning::TIMED_FROM;
+use crate::source::{Entry, Numbered, Positions};
+use crate::tuning::{CHUNK_MIN, PARALLEL_FROM};
 
-/// An index entry.
-pub(crate) trait Entry: Copy + Send + Sync {
-    /// How an entry travels.
-    type Payload: Payload;
-    const PAYLOAD: Self::Payload;
-    /// The entry for a position.
-    fn new(position: usize) -> Self;
-    /// The position of an entry.
-    fn position(self) -> usize;
+/// Whether positions need 64 bits, and words 128.
+fn far(n: usize) -> bool {
+    n as u64 > 1 << 32
 }
 
-macro_rules! entry {
-    ($($word:ident $bytes:literal),*) => {$(
-        impl Entry for $word {
-            type Payload = Fixed<$bytes>;
-            const PAYLOAD: Fixed<$bytes> = Fixed;
-            #[inline(always)]
-            fn new(position: usize) -> Self {
-                position as $word
-            }
-            #[inline(always)]
-            fn position(self) -> usize {
-                self as usize
-            }
-        }
-    )*};
-}
-entry!(u32 4, u64 8);
-
-/// Bytes of scratch for `n` keys of `key` bytes and entries of `entry` bytes.
-pub(crate) fn workspace(n: usize, key: usize, entry: usize, threads: usize) -> usize {
-    let code = key.min(8);
-    n * code + hybrid::workspace(n, code + entry, threads)
+/// Bytes of a word.
+pub(crate) fn word(n: usize) -> usize {
+    if far(n) { 16 } else { 8 }
 }
 
 /// Fills `index` with the positions of the keys in sorted order.
 ///
 /// # Errors
-/// As [`hybrid::sort`]; the index is unspecified then.
-pub(crate) fn sort<W: Word>(
-    keys: &[W],
+/// As [`hybrid::sort`](crate::hybrid::sort); the index is unspecified then.
+pub(crate) fn sort<K: Word>(
+    keys: &[K],
     index: IndexMut<'_>,
     spec: &Spec,
-    pool: &Pool,
-    scratch: &Scratch,
+    means: &Means,
 ) -> Result<Report> {
     match index {
-        IndexMut::U32(index) => sort_entries(keys, index, spec, pool, scratch),
-        IndexMut::U64(index) => sort_entries(keys, index, spec, pool, scratch),
+        IndexMut::U32(index) => sort_entries::<K, u64, u32>(keys, index, spec, means),
+        IndexMut::U64(index) if far(keys.len()) => {
+            sort_entries::<K, u128, u64>(keys, index, spec, means)
+        }
+        IndexMut::U64(index) => sort_entries::<K, u64, u64>(keys, index, spec, means),
     }
 }
 
-fn sort_entries<W: Word, E: Entry>(
-    keys: &[W],
+fn sort_entries<K: Word, W: Word, E: Entry>(
+    keys: &[K],
     index: &mut [E],
     spec: &Spec,
-    pool: &Pool,
-    scratch: &Scratch,
+    means: &Means,
 ) -> Result<Report> {
-    let coder: Coder<W> = spec.codec.coder();
-    let mut work = Work {
-        index,
-        pool,
-        scratch,
-        report: Report::default(),
+    let coder: Coder<K> = spec.codec.coder();
+    let bits = match spec.bits.is_empty() {
+        true => spec.bits.clone(),
+        false => varying(keys, coder, spec.bits.clone(), &means.pool)?,
     };
-    work.number()?;
-    if W::WIDTH == Width::W128 {
-        let Range { start, end } = spec.bits;
-        let code = |at: usize| coder.encode(keys[at]).widen();
-        work.round(|at| code(at) as u64, start.min(64)..end.min(64))?;
-        work.round(
-            |at| (code(at) >> 64) as u64,
-            start.max(64) - 64..end.max(64) - 64,
-        )?;
-    } else {
-        work.round(|at| coder.encode(keys[at]), spec.bits.clone())?;
-    }
-    Ok(work.report)
+    let source = Numbered::new(keys, coder, bits.clone());
+    let sorting = Sorting {
+        source,
+        sink: Positions::new(source, index),
+        n: keys.len(),
+        bits: if bits.is_empty() {
+            0..0
+        } else {
+            W::BITS / 2..W::BITS
+        },
+        whole: true,
+        strict: true,
+        data: None::<Columns<W, Nothing>>,
+        payload: Nothing,
+    };
+    // SAFETY: keys and index are borrowed for this call, and of one length.
+    let report = unsafe { sorting.run(means) }?;
+    Ok(Report {
+        passes_possible: spec.bits.len().div_ceil(8) as u32,
+        constant_bits: spec.bits.end - bits.end,
+        ..report
+    })
 }
 
-/// An argsort under way.
-struct Work<'a, E> {
-    index: &'a mut [E],
-    pool: &'a Pool,
-    scratch: &'a Scratch,
-    report: Report,
-}
-
-impl<E: Entry> Work<'_, E> {
-    /// Fills the index with all positions in order.
-    fn number(&mut self) -> Result<()> {
-        map::fill(self.pool, self.index, |position| E::new(position))
-    }
-
-    /// Sorts the index, as it stands, stably by `bits` of the codes of the positions in it.
-    fn round<W: Word>(
-        &mut self,
-        code: impl Fn(usize) -> W + Send + Sync,
-        bits: Range<u32>,
-    ) -> Result<()> {
-        let start = Instant::now();
-        let n = self.index.len();
-        let bytes = n * size_of::<W>();
-        let block = self.scratch.take(bytes)?;
-        // SAFETY: the block has room for `n` words, aligned to a cache line.
-        let codes =
-            unsafe { std::slice::from_raw_parts_mut(block.start().cast::<MaybeUninit<W>>(), n) };
-        let index = &*self.index;
-        map::fill(self.pool, codes, |i| {
-            MaybeUninit::new(code(index[i].position()))
-        })?;
-        if n >= TIMED_FROM {
-            self.report.stages.push((Stage::Encode, start.elapsed()));
+/// The bits without those at the top that are the same in all codes. Looks at no more keys than it
+/// takes to find the top one vary.
+fn varying<K: Word>(
+    keys: &[K],
+    coder: Coder<K>,
+    bits: Range<u32>,
+    pool: &Pool,
+) -> Result<Range<u32>> {
+    let mask = K::mask(&bits);
+    let end = AtomicU32::new(bits.start);
+    let Some(&first) = keys.first() else {
+        return Ok(bits);
+    };
+    let reference = coder.encode(first);
+    let look = |keys: &[K]| {
+        for block in keys.chunks(1 << 12) {
+            if end.load(Ordering::Relaxed) == bits.end {
+                return;
+            }
+            let varying = block
+                .iter()
+                .fold(K::ZERO, |all, &key| all | (coder.encode(key) ^ reference));
+            let top = K::BITS - (varying & mask).leading_zeros();
+            end.fetch_max(top, Ordering::Relaxed);
         }
-        let data = Columns::new(
-            codes.as_mut_ptr().cast::<W>(),
-            self.index.as_mut_ptr().cast(),
-            E::PAYLOAD,
-        );
-        let coder = Codec::UNSIGNED.coder();
-        // SAFETY: both columns have `n` records, and are borrowed here alone.
-        let report = unsafe {
-            let records = Records {
-                data,
-                n,
-                coder,
-                bits,
-                strict: true,
+    };
+    let (head, rest) = keys.split_at(keys.len().min(CHUNK_MIN));
+    look(head);
+    if end.load(Ordering::Relaxed) < bits.end {
+        pool.enter(keys.len() >= PARALLEL_FROM, |crew| {
+            crew.for_ranges(rest.len(), |range| look(&rest[range]));
+        })?;
+    }
+    Ok(match end.into_inner() {
+        end if end > bits.start => bits.start..end,
+        _ => bits,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use sweepsort_core::Codec;
+
+    use super::*;
+    use crate::local::Instructions;
+    use crate::scratch::Scratch;
+
+    /// Words of 128 bits, which only more than 2^32 keys would need, sort as those of 64 do; also
+    /// where codes have more bits than a window, and tie in one or in all.
+    #[test]
+    fn words_of_both_widths() {
+        fn check<K: Word>(keys: &[K]) {
+            let mut expected: Vec<u64> = (0..keys.len() as u64).collect();
+            expected.sort_by_key(|&i| keys[i as usize]);
+            let spec = Spec {
+                codec: Codec::UNSIGNED,
+                bits: 0..K::BITS,
+                stable: true,
+                algorithm: Cow::Borrowed("auto"),
             };
-            hybrid::sort(records, self.pool, self.scratch)?
-        };
-        self.scratch.give(block);
-        let workspace_bytes = bytes + report.workspace_bytes;
-        self.report.absorb(Report {
-            workspace_bytes,
-            ..report
-        });
-        Ok(())
+            for instructions in [None, Some(Instructions::Portable)] {
+                let means = Means {
+                    pool: Pool::new(Some(2)),
+                    scratch: Scratch::new(true),
+                    instructions,
+                };
+                let mut index = vec![0u64; keys.len()];
+                sort_entries::<K, u64, u64>(keys, &mut index, &spec, &means).unwrap();
+                assert!(index == expected, "{} keys of {}", keys.len(), K::BITS);
+                index.fill(0);
+                sort_entries::<K, u128, u64>(keys, &mut index, &spec, &means).unwrap();
+                assert!(index == expected, "{} keys of {}", keys.len(), K::BITS);
+            }
+        }
+        for n in [1, 2, 30, 5000, 300_000] {
+            let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let words: Vec<u64> = (0..n).map(random).collect();
+            check(&words);
+            check(&words.iter().map(|&word| word as u16).collect::<Vec<_>>());
+            // Few values above, many below; then the other way round.
+            check(
+                &words
+                    .iter()
+                    .map(|&word| word >> 60 << 60 | word >> 33)
+                    .collect::<Vec<_>>(),
+            );
+            check(
+                &words
+                    .iter()
+                    .map(|&word| word >> 40 << 40 | word % 3)
+                    .collect::<Vec<_>>(),
+            );
+            let wide = |&word: &u64| u128::from(word % 7) << 100 | u128::from(word % 5) << 64 | 9;
+            check(&words.iter().map(wide).collect::<Vec<_>>());
+            check(
+                &words
+                    .iter()
+                    .map(|&word| u128::from(word))
+                    .collect::<Vec<_>>(),
+            );
+        }
     }
 }

@@ -248,6 +248,27 @@ impl<W: Word, P: Payload> Columns<W, P> {
         }
     }
 
+    /// Writes the payload of record `i`.
+    ///
+    /// # Safety
+    /// As [`store`](Self::store).
+    #[inline(always)]
+    pub(crate) unsafe fn store_payload(self, i: usize, held: P::Held) {
+        // SAFETY: the caller's promise.
+        unsafe { self.payload.store(self.payloads, i, held) }
+    }
+
+    /// The first key's place.
+    pub(crate) fn keys_start(self) -> *mut W {
+        self.keys
+    }
+
+    /// The same columns, for a type of word that is this one by another name.
+    pub(crate) fn cast<V: Word>(self) -> Columns<V, P> {
+        assert_eq!(V::WIDTH, W::WIDTH);
+        Columns::new(self.keys.cast(), self.payloads, self.payload)
+    }
+
     /// Says that records from `i` on will soon be written.
     #[inline(always)]
     pub(crate) fn prefetch(self, i: usize) {

@@ -6,7 +6,8 @@ use sweepsort_core::{
 };
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
-use crate::hybrid::{self, Records};
+use crate::hybrid::{self, Means, Measure, Records};
+use crate::local::{self, Instructions};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 use crate::{argsort, count};
@@ -19,8 +20,7 @@ const MAX_VALUE_BYTES: usize = 16;
 /// Inputs of fewer than some ten thousand keys start no threads and use none.
 #[derive(Debug)]
 pub struct CpuEngine {
-    pool: Pool,
-    scratch: Scratch,
+    means: Means,
 }
 
 impl CpuEngine {
@@ -29,27 +29,50 @@ impl CpuEngine {
     /// so by default as many as there are cores.
     pub const fn new(threads: Option<usize>) -> Self {
         CpuEngine {
-            pool: Pool::new(threads),
-            scratch: Scratch::new(true),
+            means: Means {
+                pool: Pool::new(threads),
+                scratch: Scratch::new(true),
+                instructions: None,
+            },
         }
+    }
+
+    /// This engine, with other instructions than the best that the machine has: to test and to
+    /// measure what other machines will have.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if this machine lacks them.
+    pub fn with_instructions(mut self, instructions: Instructions) -> Result<Self> {
+        if instructions > Instructions::detect() {
+            return Err(Error::Unsupported {
+                engine: self.name(),
+                what: format!("{instructions:?} on this machine"),
+                instead: format!("{:?}", Instructions::detect()),
+            });
+        }
+        self.means.instructions = Some(instructions);
+        Ok(self)
     }
 
     /// An engine that gives its scratch memory back after each task.
     pub const fn ephemeral() -> Self {
         CpuEngine {
-            pool: Pool::new(None),
-            scratch: Scratch::new(false),
+            means: Means {
+                pool: Pool::new(None),
+                scratch: Scratch::new(false),
+                instructions: None,
+            },
         }
     }
 
     /// How many threads share a large task that comes from the calling thread. Starts none.
     pub fn threads(&self) -> usize {
-        self.pool.threads()
+        self.means.pool.threads()
     }
 
     /// Where the workers come from.
     pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
+        &self.means.pool
     }
 
     /// The method for a task, by name.
@@ -85,7 +108,7 @@ impl CpuEngine {
 
     fn sort_keys<W: Word>(&self, keys: &mut [W], method: Algorithm, spec: &Spec) -> Result<Report> {
         match method {
-            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.pool),
+            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.means.pool),
             Algorithm::Hybrid => {
                 let whole = spec.bits == (0..W::BITS);
                 let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
@@ -135,7 +158,7 @@ impl CpuEngine {
             strict,
         };
         // SAFETY: the caller's promise.
-        unsafe { hybrid::sort(records, &self.pool, &self.scratch) }
+        unsafe { hybrid::sort(records, &self.means) }
     }
 }
 
@@ -156,7 +179,7 @@ impl Engine for CpuEngine {
     }
 
     fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {
-        let (n, bits, threads) = (shape.keys, shape.width.bits(), self.pool.threads());
+        let (n, bits, threads) = (shape.keys, shape.width.bits(), self.means.pool.threads());
         let key = shape.width.bytes();
         let (algorithm, digits, workspace_bytes) = match self.algorithm(shape, spec)? {
             Algorithm::Count => (
@@ -165,16 +188,24 @@ impl Engine for CpuEngine {
                 count::workspace(n, bits, threads),
             ),
             Algorithm::Hybrid => {
-                let record = key + shape.payload_bytes;
-                let bytes = if shape.argsort {
-                    argsort::workspace(n, key, shape.payload_bytes, threads)
+                let instructions = self.means.instructions();
+                let whole = shape.argsort || (spec.bits == (0..bits) && !spec.codec.ties);
+                let key = if shape.argsort { argsort::word(n) } else { key };
+                let payload = if shape.argsort {
+                    0
                 } else {
-                    hybrid::workspace(n, record, threads)
+                    shape.payload_bytes
+                };
+                let measure = Measure {
+                    n,
+                    record: key + payload,
+                    made: shape.argsort,
+                    vectors: whole && local::has_vectors(instructions, key),
                 };
                 (
                     "hybrid",
-                    hybrid::digits(n, record, spec.bits.clone(), threads),
-                    bytes,
+                    measure.digits(spec.bits.clone(), threads),
+                    measure.workspace(threads),
                 )
             }
         };
@@ -199,7 +230,7 @@ impl Engine for CpuEngine {
             Task::Argsort(keys, index) => {
                 same_length(keys.len(), index.len(), "index entries")?;
                 with_words!(Words, keys, |keys| {
-                    argsort::sort(keys, index, spec, &self.pool, &self.scratch)
+                    argsort::sort(keys, index, spec, &self.means)
                 })
             }
             _ => Err(Error::Unsupported {

@@ -5,23 +5,25 @@ use std::ops::Range;
 
 use sweepsort_core::{Digit, Presorted, Word};
 
-use crate::reading::Reading;
 use crate::tuning::PARTITION_BITS;
 
 /// Counters of one partition digit.
 pub(crate) type Counts = [usize; 1 << PARTITION_BITS];
 
-/// A stretch of keys that one worker reads, and what it saw.
+/// Records whose digits are found together, by vectors, before they are counted.
+const STRIP: usize = 256;
+
+/// A stretch of records that one worker reads, and what it saw.
 pub(crate) struct Chunk<W> {
-    /// Which keys.
+    /// Which records.
     pub(crate) range: Range<usize>,
     /// Their order, where they have one.
     pub(crate) run: Option<Presorted>,
     /// Whether the next two are known.
     pub(crate) counted: bool,
-    /// Bits in which some key differs from the reference.
+    /// Bits in which some code differs from the reference.
     pub(crate) varying: W,
-    /// Number of keys by digit; after the scan, where the chunk's keys of each digit go.
+    /// Number of records by digit; after the scan, where the chunk's records of each digit go.
     pub(crate) counts: Counts,
 }
 
@@ -37,32 +39,32 @@ impl<W: Word> Chunk<W> {
         }
     }
 
-    /// Counts the keys' digits, and finds the bits in which they differ from `reference`.
-    pub(crate) fn count<R: Reading<W>>(
-        &mut self,
-        keys: &[W],
-        reading: R,
-        digit: Digit,
-        reference: W,
-    ) {
+    /// Counts the digits of the codes, and finds the bits in which they differ from `reference`.
+    pub(crate) fn count(&mut self, code: impl Fn(usize) -> W, digit: Digit, reference: W) {
         // Neighbours often have the same digit; four tables keep them from waiting for each other.
         let mut tables = [[0u32; 1 << PARTITION_BITS]; 4];
         let mut varying = W::ZERO;
         self.counts = [0; _];
+        let mut digits = [0u8; STRIP];
         // A table's counter is 32 bits wide.
-        for block in keys.chunks(1 << 30) {
-            let mut quads = block.chunks_exact(4);
-            for quad in &mut quads {
-                for (table, &key) in tables.iter_mut().zip(quad) {
-                    let code = reading.code(key);
+        for block in self.range.clone().step_by(1 << 30) {
+            let end = self.range.end.min(block + (1 << 30));
+            for start in (block..end).step_by(STRIP) {
+                let digits = &mut digits[..STRIP.min(end - start)];
+                for (at, slot) in digits.iter_mut().enumerate() {
+                    let code = code(start + at);
                     varying = varying | (code ^ reference);
-                    table[digit.of(code)] += 1;
+                    *slot = digit.of(code) as u8;
                 }
-            }
-            for &key in quads.remainder() {
-                let code = reading.code(key);
-                varying = varying | (code ^ reference);
-                tables[0][digit.of(code)] += 1;
+                let mut quads = digits.chunks_exact(4);
+                for quad in &mut quads {
+                    for (table, &digit) in tables.iter_mut().zip(quad) {
+                        table[usize::from(digit)] += 1;
+                    }
+                }
+                for &digit in quads.remainder() {
+                    tables[0][usize::from(digit)] += 1;
+                }
             }
             for table in &mut tables {
                 for (count, part) in self.counts.iter_mut().zip(table) {
@@ -76,22 +78,22 @@ impl<W: Word> Chunk<W> {
     }
 }
 
-/// The order of keys, if they have one, looking at no more of them than it takes to tell.
+/// The order of the records of a range, if they have one, looking at no more of them than it takes
+/// to tell. `code` gives what counts.
 ///
 /// `strict`: whether equal keys forbid turning the input round, because something tells them apart.
-pub(crate) fn run_of<W: Word, R: Reading<W>>(
-    keys: &[W],
-    reading: R,
-    mask: W,
+pub(crate) fn run_of<C: Copy + Ord>(
+    range: Range<usize>,
+    code: impl Fn(usize) -> C,
     strict: bool,
 ) -> Option<Presorted> {
-    let code = |key: W| reading.code(key) & mask;
-    let (Some(&first), Some(&last)) = (keys.first(), keys.last()) else {
+    if range.is_empty() {
         return Some(Presorted::Equal);
-    };
-    let (first, last) = (code(first), code(last));
+    }
+    let (first, last) = (code(range.start), code(range.end - 1));
+    let neighbours = range.start..range.end - 1;
     if first <= last {
-        let sorted = every_neighbour(keys, |a, b| code(a) <= code(b));
+        let sorted = all_in(neighbours, |i| code(i) <= code(i + 1));
         return sorted.then_some(if first == last {
             Presorted::Equal
         } else {
@@ -99,41 +101,32 @@ pub(crate) fn run_of<W: Word, R: Reading<W>>(
         });
     }
     let reversed = if strict {
-        every_neighbour(keys, |a, b| code(a) > code(b))
+        all_in(neighbours, |i| code(i) > code(i + 1))
     } else {
-        every_neighbour(keys, |a, b| code(a) >= code(b))
+        all_in(neighbours, |i| code(i) >= code(i + 1))
     };
     reversed.then_some(Presorted::Reversed)
 }
 
-/// Whether all neighbours pass a test; tested in blocks, without a branch for each.
+/// Whether all of a range pass a test; tested in blocks, without a branch for each.
 #[inline(always)]
-fn every_neighbour<W: Copy>(keys: &[W], test: impl Fn(W, W) -> bool) -> bool {
+fn all_in(range: Range<usize>, test: impl Fn(usize) -> bool) -> bool {
     const BLOCK: usize = 128;
-    let passes = |from: usize, to: usize| {
-        let (left, right) = (&keys[from..to], &keys[from + 1..=to]);
-        left.iter()
-            .zip(right)
-            .fold(true, |all, (&a, &b)| all & test(a, b))
-    };
-    let pairs = keys.len() - 1;
+    let passes = |range: Range<usize>| range.fold(true, |all, i| all & test(i));
     // Most input shows within a few keys that it has no order.
-    let head = pairs.min(4);
-    passes(0, head)
-        && (head..pairs)
+    let head = range.end.min(range.start + 4);
+    passes(range.start..head)
+        && (head..range.end)
             .step_by(BLOCK)
-            .all(|from| passes(from, (from + BLOCK).min(pairs)))
+            .all(|from| passes(from..(from + BLOCK).min(range.end)))
 }
 
 /// The order of the whole input from the order of its chunks, all of which have one.
-pub(crate) fn join_runs<W: Word, R: Reading<W>>(
+pub(crate) fn join_runs<W: Word, C: Copy + Ord>(
     chunks: &[Chunk<W>],
-    keys: &[W],
-    reading: R,
-    mask: W,
+    code: impl Fn(usize) -> C,
     strict: bool,
 ) -> Option<Presorted> {
-    let code = |i: usize| reading.code(keys[i]) & mask;
     let seams = || {
         chunks
             .iter()
@@ -146,7 +139,8 @@ pub(crate) fn join_runs<W: Word, R: Reading<W>>(
             .all(|chunk| chunk.run == Some(wanted) || chunk.run == Some(Presorted::Equal))
     };
     if all(Presorted::Sorted) && seams().all(|(a, b)| a <= b) {
-        let equal = code(0) == code(keys.len() - 1);
+        let last = chunks.last().map_or(0, |chunk| chunk.range.end - 1);
+        let equal = code(0) == code(last);
         Some(if equal {
             Presorted::Equal
         } else {
@@ -167,13 +161,12 @@ pub(crate) fn join_runs<W: Word, R: Reading<W>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::Plain;
 
     #[test]
     fn runs() {
         use Presorted::{Equal, Reversed, Sorted};
         for (keys, strict, run) in [
-            (&[][..], true, Some(Equal)),
+            (&[0u32; 0][..], true, Some(Equal)),
             (&[7], true, Some(Equal)),
             (&[7, 7, 7], true, Some(Equal)),
             (&[1, 2, 2, 9], true, Some(Sorted)),
@@ -184,7 +177,7 @@ mod tests {
             (&[3, 5, 3], false, None),
         ] {
             assert_eq!(
-                run_of::<u32, _>(keys, Plain, u32::MAX, strict),
+                run_of(0..keys.len(), |i| keys[i], strict),
                 run,
                 "{keys:?} {strict}"
             );
@@ -211,15 +204,15 @@ mod tests {
                     let mut start = 0;
                     for end in 1..=keys.len() {
                         if end == keys.len() || cuts >> (end - 1) & 1 == 1 {
-                            let mut chunk = Chunk::new(start..end);
-                            chunk.run = run_of(&keys[start..end], Plain, u32::MAX, strict);
+                            let mut chunk = Chunk::<u32>::new(start..end);
+                            chunk.run = run_of(start..end, |i| keys[i], strict);
                             chunks.push(chunk);
                             start = end;
                         }
                     }
                     assert_eq!(
-                        join_runs(&chunks, keys, Plain, u32::MAX, strict),
-                        run_of(keys, Plain, u32::MAX, strict),
+                        join_runs(&chunks, |i| keys[i], strict),
+                        run_of(0..keys.len(), |i| keys[i], strict),
                         "{keys:?} cut by {cuts:b}, strict: {strict}"
                     );
                 }

@@ -31,6 +31,7 @@ mod count;
 mod engine;
 mod histogram;
 mod hybrid;
+mod job;
 mod local;
 mod map;
 mod pool;
@@ -38,6 +39,8 @@ mod reading;
 mod scan;
 mod scatter;
 mod scratch;
+mod source;
 mod tuning;
 
 pub use engine::CpuEngine;
+pub use local::Instructions;

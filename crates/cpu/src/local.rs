@@ -1,238 +1,362 @@
-//! A bucket sorted in cache.
-//!
-//! ```text
-//! few keys    insertion
-//! otherwise   find the bits that vary; take the highest of them, a few more than number the keys
-//!             order by those in one or two stable passes       source → worker's memory → data
-//!             fix up: the few keys that still agree, group by group
-//! ```
-//!
-//! Keys in `m` cells taken from the top of evenly spread bits rarely share one of `8 m`, so the
-//! fix-up finds little to do; where keys are not evenly spread, a large group is a bucket again,
-//! with fewer bits left to vary.
+//! A bucket sorted in cache: in [`bins`], by vectors, where the machine has the instructions and the
+//! keys are spread; in counting [`passes`] otherwise.
 
-use std::mem::MaybeUninit;
-use std::ops::Range;
+pub(crate) mod bins;
+mod lanes;
+mod network;
+pub(crate) mod passes;
 
-use sweepsort_core::{Digit, Word};
+use sweepsort_core::{Width, Word};
 
 use crate::columns::{Columns, Payload};
+use crate::hybrid::Measure;
+use crate::pool::Crew;
 use crate::reading::Reading;
-use crate::scan;
-use crate::tuning::{INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_ONE_PASS_BITS, LOCAL_SPARE_BITS};
+use crate::source::Sink;
+use crate::tuning::{
+    BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS, PASSES_BYTES,
+};
+use passes::Tables;
 
-/// Counters for both passes of a local sort.
-pub(crate) struct Tables([MaybeUninit<[u32; 1 << LOCAL_DIGIT_BITS]>; 2]);
+/// Which instructions the local sort may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Instructions {
+    /// Those that every machine has.
+    Portable,
+    /// Vectors of 256 bits.
+    Avx2,
+    /// Vectors of 512 bits.
+    Avx512,
+}
 
-impl Tables {
-    /// Tables to be cleared as far as each sort needs.
-    pub(crate) fn new() -> Self {
-        Tables([MaybeUninit::uninit(); 2])
-    }
-
-    /// Two tables of zeros, one for each digit.
-    #[inline(always)]
-    fn zeroed(&mut self, digits: [Digit; 2]) -> [&mut [u32]; 2] {
-        let [low, high] = &mut self.0;
-        [(low, digits[0]), (high, digits[1])].map(|(table, digit)| {
-            // SAFETY: a digit has at most `LOCAL_DIGIT_BITS` bits, so its counters are within the
-            // table, and all of them are written before the slice is made.
-            unsafe {
-                let counters = table.as_mut_ptr().cast::<u32>();
-                counters.write_bytes(0, digit.radix());
-                std::slice::from_raw_parts_mut(counters, digit.radix())
+impl Instructions {
+    /// The best that this machine has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("bmi2")
+            {
+                return Instructions::Avx512;
             }
-        })
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+                return Instructions::Avx2;
+            }
+        }
+        Instructions::Portable
     }
 }
 
-/// The digits, low and high, of a local sort of `n` keys that vary in `bits`: together the highest
-/// of the bits. Where one pass is enough, the low digit has no bits.
-#[inline(always)]
-pub(crate) fn digits(n: usize, bits: Range<u32>) -> [Digit; 2] {
-    let wanted = (n.max(1).ilog2() + 1 + LOCAL_SPARE_BITS)
-        .min(2 * LOCAL_DIGIT_BITS)
-        .min(bits.end - bits.start);
-    let low = if wanted <= LOCAL_ONE_PASS_BITS {
-        0
-    } else {
-        wanted / 2
-    };
-    let rest = bits.end - wanted;
-    [
-        Digit {
-            shift: rest,
-            bits: low,
-        },
-        Digit {
-            shift: rest + low,
-            bits: wanted - low,
-        },
-    ]
+/// Whether there are vectors for keys of some bytes among some instructions.
+pub(crate) fn has_vectors(instructions: Instructions, key: usize) -> bool {
+    instructions > Instructions::Portable && (key == 4 || key == 8)
 }
 
-/// Sorts the `n` records of `from` by the masked bits, stably, into `to`. Returns the most passes
-/// that a key took part in; an insertion among a few neighbours is none.
-///
-/// # Safety
-/// `from`, `to` and `room` have `n` records each, `n` is below 2^32, and nobody else uses them now.
-/// `from` and `to` may be the same place; otherwise the three do not overlap.
-pub(crate) unsafe fn sort<W: Word, P: Payload, R: Reading<W>>(
-    from: Columns<W, P>,
-    to: Columns<W, P>,
-    room: Columns<W, P>,
-    n: usize,
-    reading: R,
+/// Bytes of memory for a bucket of all records.
+pub(crate) fn bytes(measure: &Measure) -> usize {
+    let passes = measure.n * measure.record + 16;
+    match measure.vectors {
+        true => bins::bytes(measure).max(passes),
+        false => passes,
+    }
+}
+
+/// The most records that are sorted locally with so many bytes of memory.
+pub(crate) fn most_records(measure: &Measure, bytes: usize) -> usize {
+    match measure.vectors {
+        true => bins::most_records(measure, bytes),
+        false => PASSES_BYTES.min(bytes.saturating_sub(16)) / measure.record,
+    }
+}
+
+/// Bits of the digit by which `n` records are best partitioned, where up to `most` are sorted locally:
+/// as many as bring buckets well into the cache and give every worker some.
+pub(crate) fn partition_bits(n: usize, most: usize, threads: usize) -> u32 {
+    let buckets = (n / (most / BUCKETS_IN_MOST).max(1)).max(threads * BUCKETS_PER_WORKER);
+    (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
+}
+
+/// The local sort of one task.
+pub(crate) struct Local<W, R, T> {
+    instructions: Instructions,
+    /// Bytes of memory.
+    bytes: usize,
+    /// Buckets of up to so many records are small enough.
+    most: usize,
+    /// How memory is read.
+    pub(crate) reading: R,
+    /// The bits that count.
     mask: W,
-    tables: &mut Tables,
-) -> u32 {
-    // SAFETY: all places below are within the first `n` records.
-    unsafe {
-        if n <= INSERTION_MAX {
-            move_unless_same(from, to, n);
-            insertion(to, n, reading, mask);
-            return u32::from(n > 1);
-        }
-        let varying = varying(from.keys(n), reading) & mask;
-        if varying == W::ZERO {
-            move_unless_same(from, to, n);
-            return 0;
-        }
-        let bits = varying.trailing_zeros()..W::BITS - varying.leading_zeros();
-        let [low, high] = digits(n, bits);
-        let rest = low.shift;
-        let [low_counts, high_counts] = tables.zeroed([low, high]);
-        let passes = if low.bits == 0 {
-            for &key in from.keys(n) {
-                *high_counts.get_unchecked_mut(high.of(reading.code(key))) += 1;
-            }
-            scan::exclusive(high_counts);
-            if from.same(to) {
-                pass(from, room, n, reading, high, high_counts);
-                room.copy_to(to, n);
-            } else {
-                pass(from, to, n, reading, high, high_counts);
-            }
-            1
-        } else {
-            for &key in from.keys(n) {
-                let code = reading.code(key);
-                *low_counts.get_unchecked_mut(low.of(code)) += 1;
-                *high_counts.get_unchecked_mut(high.of(code)) += 1;
-            }
-            scan::exclusive(low_counts);
-            scan::exclusive(high_counts);
-            pass(from, room, n, reading, low, low_counts);
-            pass(room, to, n, reading, high, high_counts);
-            2
-        };
-        // Bits below the digits, if any of them vary.
-        if varying & W::mask(&(0..rest)) == W::ZERO {
-            return passes;
-        }
-        passes + fix_up(to, room, n, reading, mask, rest, tables)
-    }
+    pub(crate) sink: T,
 }
 
-/// One stable pass: each record to the next free place of its digit.
-#[inline(always)]
-unsafe fn pass<W: Word, P: Payload, R: Reading<W>>(
-    from: Columns<W, P>,
-    to: Columns<W, P>,
-    n: usize,
-    reading: R,
-    digit: Digit,
-    places: &mut [u32],
-) {
-    for i in 0..n {
-        // SAFETY: the places are the scan of the counts of these very digits, so they stay below
-        // `n`; a digit is below the radix, which is the table's length.
+impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
+    /// The sort of some records, with `bytes` of memory. Vectors sort by all bits of what
+    /// lies in memory.
+    pub(crate) fn new(
+        instructions: Instructions,
+        measure: &Measure,
+        bytes: usize,
+        reading: R,
+        mask: W,
+        sink: T,
+    ) -> Self {
+        Local {
+            instructions,
+            bytes,
+            most: most_records(measure, bytes),
+            reading,
+            mask,
+            sink,
+        }
+    }
+
+    /// Bits of the digit by which `n` records are best partitioned.
+    pub(crate) fn partition_bits(&self, n: usize, crew: Crew) -> u32 {
+        partition_bits(n, self.most, crew.threads())
+    }
+
+    /// Whether a bucket is small enough.
+    pub(crate) fn takes(&self, n: usize) -> bool {
+        n <= self.most
+    }
+
+    /// Sorts the `n` records of `from`, stably, into `to`. Returns the most passes that a key took
+    /// part in; an insertion among a few neighbours is none.
+    ///
+    /// # Safety
+    /// `from` and `to` have `n` records each, the same ones or others; `own` has this sort's bytes,
+    /// and starts on a line; nobody else uses them now.
+    pub(crate) unsafe fn sort<P: Payload>(
+        &self,
+        from: Columns<W, P>,
+        to: Columns<W, P>,
+        n: usize,
+        own: *mut u8,
+        window: u32,
+    ) -> u32
+    where
+        T: Sink<W, P>,
+    {
+        // SAFETY: the caller's promise.
         unsafe {
-            let record = from.load(i);
-            let place = places.get_unchecked_mut(digit.of(reading.code(record.0)));
-            to.store(*place as usize, record);
-            *place += 1;
+            let in_bins =
+                n > INSERTION_MAX && in_bins(self.instructions, from, to, n, own, self.bytes);
+            let passes = if in_bins {
+                1
+            } else {
+                let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
+                let room = Columns::new(own.cast(), payloads, from.payload());
+                let mut tables = Tables::new();
+                passes::sort(from, to, room, n, self.reading, self.mask, &mut tables)
+            };
+            if window + 1 < self.sink.windows() {
+                return passes.max(self.settle(to, n, own, window + 1));
+            }
+            passes
         }
     }
-}
 
-/// Sorts each group of records that agree in all masked bits from `rest` up by the bits below.
-#[inline(never)]
-unsafe fn fix_up<W: Word, P: Payload, R: Reading<W>>(
-    data: Columns<W, P>,
-    room: Columns<W, P>,
-    n: usize,
-    reading: R,
-    mask: W,
-    rest: u32,
-    tables: &mut Tables,
-) -> u32 {
-    // SAFETY: groups lie within the first `n` records.
-    unsafe {
-        let top = |i: usize| (reading.code(data.key(i)) & mask) >> rest;
+    /// Sorts each run of records that tie in what their words show by another window of their codes.
+    unsafe fn settle<P: Payload>(
+        &self,
+        data: Columns<W, P>,
+        n: usize,
+        own: *mut u8,
+        window: u32,
+    ) -> u32
+    where
+        T: Sink<W, P>,
+    {
         let mut passes = 0;
-        let mut previous = top(0);
-        let mut i = 1;
-        while i < n {
-            let current = top(i);
-            if current != previous {
-                previous = current;
-                i += 1;
-                continue;
-            }
-            let start = i - 1;
-            while i < n && top(i) == previous {
-                i += 1;
-            }
-            let (group, len) = (data.from(start), i - start);
-            // Groups are small but for keys that are not evenly spread.
-            if len <= INSERTION_MAX {
-                insertion(group, len, reading, mask);
-            } else {
-                passes = passes.max(sort(group, group, room, len, reading, mask, tables));
+        let mut start = 0;
+        // SAFETY: runs lie within the `n` records.
+        unsafe {
+            while start + 1 < n {
+                let shown = data.key(start) & self.mask;
+                let mut end = start + 1;
+                while end < n && data.key(end) & self.mask == shown {
+                    end += 1;
+                }
+                if end - start > 1 {
+                    let run = data.from(start);
+                    for word in run.keys_mut(end - start) {
+                        *word = self.sink.reword(*word, window);
+                    }
+                    passes = passes.max(self.sort(run, run, end - start, own, window));
+                }
+                start = end;
             }
         }
         passes
     }
 }
 
-/// Sorts a few records in place, stably.
-#[inline(always)]
-unsafe fn insertion<W: Word, P: Payload, R: Reading<W>>(
-    data: Columns<W, P>,
+/// Sorts the `n` records of `from` by their whole keys, stably, into `to`, in bins; or returns false
+/// and has written nothing, for there are no vectors for such keys, or they crowd.
+///
+/// # Safety
+/// As [`bins::sort`]; the machine has the instructions.
+unsafe fn in_bins<W: Word, P: Payload>(
+    instructions: Instructions,
+    from: Columns<W, P>,
+    to: Columns<W, P>,
     n: usize,
-    reading: R,
-    mask: W,
-) {
-    for i in 1..n {
-        // SAFETY: `place <= i < n`.
-        unsafe {
-            let record = data.load(i);
-            let code = reading.code(record.0) & mask;
-            let mut place = i;
-            while place > 0 && reading.code(data.key(place - 1)) & mask > code {
-                data.store(place, data.load(place - 1));
-                place -= 1;
-            }
-            if place != i {
-                data.store(place, record);
-            }
+    memory: *mut u8,
+    bytes: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use lanes::x86::{Half32, Half64, Wide32, Wide64};
+
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+        unsafe fn wide<L: lanes::Lanes, P: Payload>(
+            from: Columns<L::Word, P>,
+            to: Columns<L::Word, P>,
+            n: usize,
+            memory: *mut u8,
+            bytes: usize,
+        ) -> bool {
+            // SAFETY: the caller's promise.
+            unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
         }
+
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+        unsafe fn half<L: lanes::Lanes, P: Payload>(
+            from: Columns<L::Word, P>,
+            to: Columns<L::Word, P>,
+            n: usize,
+            memory: *mut u8,
+            bytes: usize,
+        ) -> bool {
+            // SAFETY: the caller's promise.
+            unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
+        }
+
+        match (instructions, W::WIDTH) {
+            (Instructions::Avx512, Width::W32) => {
+                wide::<Wide32, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            (Instructions::Avx512, Width::W64) => {
+                wide::<Wide64, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            (Instructions::Avx2, Width::W32) => {
+                half::<Half32, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            (Instructions::Avx2, Width::W64) => {
+                half::<Half64, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            _ => false,
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (instructions, from, to, n, memory, bytes);
+        false
     }
 }
 
-/// The bits in which some code differs from the first.
-#[inline(always)]
-fn varying<W: Word, R: Reading<W>>(keys: &[W], reading: R) -> W {
-    let first = reading.code(keys[0]);
-    keys.iter()
-        .fold(W::ZERO, |bits, &key| bits | (reading.code(key) ^ first))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Bytes, Fixed, Nothing};
 
-/// Copies `n` records, if they are not there already.
-unsafe fn move_unless_same<W: Word, P: Payload>(from: Columns<W, P>, to: Columns<W, P>, n: usize) {
-    if !from.same(to) {
-        // SAFETY: the caller of `sort` vouches that different places do not overlap.
-        unsafe { from.copy_to(to, n) }
+    /// Keys of `n` records, by a multiplier that spreads them over `range`.
+    fn spread<W: Word>(n: usize, range: u128) -> Vec<W> {
+        let key = |i: usize| {
+            let random = (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+            W::truncate(7 + (random >> 64).wrapping_mul(range) / (1 << 64))
+        };
+        (0..n).map(key).collect()
+    }
+
+    /// Sorts in bins, and tells whether that was done; if not, nothing must have been written.
+    fn check<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) -> bool {
+        let (n, bytes) = (keys.len(), payload.bytes());
+        let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&i| keys[i]);
+        let (mut from, mut from_held) = (keys.to_vec(), held.clone());
+        let (mut to, mut to_held) = (vec![W::ZERO; n], vec![0u8; n * bytes]);
+        let measure = Measure {
+            n,
+            record: size_of::<W>() + bytes,
+            made: false,
+            vectors: true,
+        };
+        let mut memory = vec![0u128; super::bytes(&measure).div_ceil(16) + 4];
+        let start = memory.as_mut_ptr().cast::<u8>();
+        // SAFETY: all have room for `n` records, the memory for their slots and a line.
+        let sorted = unsafe {
+            in_bins(
+                instructions,
+                Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload),
+                Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
+                n,
+                start.add(start.align_offset(64)),
+                super::bytes(&measure),
+            )
+        };
+        assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
+        let (expected, expected_held) = match sorted {
+            true => (
+                order.iter().map(|&i| keys[i]).collect(),
+                order
+                    .iter()
+                    .flat_map(|&i| held[i * bytes..][..bytes].to_vec())
+                    .collect(),
+            ),
+            false => (vec![W::ZERO; n], vec![0; n * bytes]),
+        };
+        assert!(to == expected, "{instructions:?}: keys of {n}");
+        assert!(
+            to_held == expected_held,
+            "{instructions:?}: payloads of {n}"
+        );
+        sorted
+    }
+
+    #[test]
+    fn bins_sort_stably_or_refuse() {
+        fn width<W: Word>(instructions: Instructions) {
+            let most = 1u128 << W::BITS;
+            for n in (2..70).chain([127, 128, 511, 512, 513, 1000, 4096, 10_000]) {
+                // Spread over all values, over few bits, and over just more values than keys.
+                for range in [most - 7, most / 3, 1 << 20, n as u128 + 1] {
+                    let keys: Vec<W> = spread(n, range);
+                    assert!(check(instructions, &keys, Nothing), "{n} over {range}");
+                    check(instructions, &keys, Fixed::<4>);
+                    check(instructions, &keys, Fixed::<16>);
+                    check(instructions, &keys, Bytes(5));
+                }
+                // Keys that end at the greatest word, which is also what empty slots hold.
+                let high: Vec<W> = spread::<W>(n, n as u128).iter().map(|&key| !key).collect();
+                check(instructions, &high, Fixed::<8>);
+                // One key far from all others, which crowd.
+                let mut crowd: Vec<W> = spread(n, n as u128);
+                crowd[n / 2] = W::MAX;
+                let sorted = check(instructions, &crowd, Fixed::<4>);
+                assert_eq!(sorted, n <= 33, "{instructions:?}: a crowd of {n}");
+            }
+        }
+        let best = Instructions::detect();
+        for instructions in [Instructions::Avx2, Instructions::Avx512] {
+            if instructions <= best {
+                width::<u32>(instructions);
+                width::<u64>(instructions);
+            }
+        }
+    }
+
+    #[test]
+    fn other_keys_are_not_for_bins() {
+        let keys = [3u16, 1, 2];
+        assert!(!check(Instructions::detect(), &keys, Nothing));
+        let keys = [3u32, 1, 2];
+        assert!(!check(Instructions::Portable, &keys, Nothing));
     }
 }

@@ -1,11 +1,14 @@
 //! Threads: a rayon pool, asked for only when there is work for several.
 
 use std::error::Error as _;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
+
+use crate::tuning::CHUNK_MIN;
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -141,9 +144,24 @@ impl Crew {
         if self.threads == 1 || items.len() == 1 {
             return items.iter_mut().for_each(task);
         }
-        let start = Items(items.as_mut_ptr());
+        let start = Shared(items.as_mut_ptr());
         // SAFETY: each index below the number of items comes once.
         self.for_each_index(items.len(), &|i| task(unsafe { &mut *start.at(i) }));
+    }
+
+    /// Runs `task` on ranges that make up `0..n`.
+    pub(crate) fn for_ranges(self, n: usize, task: impl Fn(Range<usize>) + Send + Sync) {
+        let parts = if self.threads == 1 {
+            1
+        } else {
+            n.div_ceil(CHUNK_MIN).max(1)
+        };
+        let size = n.div_ceil(parts);
+        let range = |i: usize| i * size..((i + 1) * size).min(n);
+        if parts == 1 {
+            return task(range(0));
+        }
+        self.for_each_index(parts, &|i| task(range(i)));
     }
 
     /// Runs `task` on every index below `n`. Not generic, so that it is compiled once.
@@ -153,14 +171,24 @@ impl Crew {
 }
 
 /// The start of a slice whose items go to different workers.
-struct Items<T>(*mut T);
+#[derive(Debug)]
+pub(crate) struct Shared<T>(pub(crate) *mut T);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Shared<T> {}
 
 // SAFETY: each item is used by one worker, and may be sent to it.
-unsafe impl<T: Send> Sync for Items<T> {}
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Send> Sync for Shared<T> {}
 
-impl<T> Items<T> {
+impl<T> Shared<T> {
     /// Item `i`.
-    fn at(&self, i: usize) -> *mut T {
+    pub(crate) fn at(&self, i: usize) -> *mut T {
         self.0.wrapping_add(i)
     }
 }

@@ -12,6 +12,8 @@ use sweepsort_core::{Coder, Word};
 pub(crate) trait Reading<W: Word>: Copy + Send + Sync {
     /// How memory is to be read after a move under this reading.
     type After: Reading<W, After = Self::After>;
+    /// Whether a move leaves what it found.
+    const STAYS: bool;
 
     /// The code of what lies in memory.
     fn code(self, stored: W) -> W;
@@ -27,6 +29,7 @@ pub(crate) struct Plain;
 
 impl<W: Word> Reading<W> for Plain {
     type After = Plain;
+    const STAYS: bool = true;
 
     #[inline(always)]
     fn code(self, stored: W) -> W {
@@ -47,6 +50,7 @@ pub(crate) struct Encoding<W>(pub(crate) Coder<W>);
 
 impl<W: Word> Reading<W> for Encoding<W> {
     type After = Plain;
+    const STAYS: bool = false;
 
     #[inline(always)]
     fn code(self, stored: W) -> W {
@@ -67,6 +71,7 @@ pub(crate) struct Tying<W>(pub(crate) Coder<W>);
 
 impl<W: Word> Reading<W> for Tying<W> {
     type After = Tying<W>;
+    const STAYS: bool = true;
 
     #[inline(always)]
     fn code(self, stored: W) -> W {

@@ -9,28 +9,27 @@ use sweepsort_core::{Digit, Word};
 
 use crate::columns::{Columns, Payload};
 use crate::histogram::Counts;
-use crate::reading::Reading;
+use crate::source::Source;
+use crate::tuning::PARTITION_BITS;
 
 /// Moves the records of `range` to `places[digit]`, which move on.
 ///
 /// # Safety
-/// `from` holds the records of `range`. `to` has room at every place that `places`, stepping once
-/// for each key of its digit, arrives at, and nobody else uses those places or writes the range.
-pub(crate) unsafe fn scatter<W: Word, P: Payload, R: Reading<W>>(
-    from: Columns<W, P>,
+/// `from` has the records of `range`. `to` has room at every place that `places`, stepping once
+/// for each record of its digit, arrives at, and nobody else uses those places or writes the range.
+pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
+    from: S,
     to: Columns<W, P>,
     range: Range<usize>,
     places: &mut Counts,
-    reading: R,
     digit: Digit,
 ) {
     for i in range {
         // SAFETY: the caller's promise.
         unsafe {
-            let (stored, held) = from.load(i);
-            let code = reading.code(stored);
-            let place = &mut places[digit.of(code)];
-            to.store(*place, (reading.keep(stored, code), held));
+            let (code, record) = from.load(i);
+            let place = &mut places[digit.of(code) % (1 << PARTITION_BITS)];
+            to.store(*place, record);
             to.prefetch(*place);
             *place += 1;
         }

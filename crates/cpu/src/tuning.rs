@@ -1,13 +1,30 @@
 //! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu.md` has
 //! the figures.
 
-/// Bits of a partition's digit. 256 buckets keep the scatter's open cache lines within a first
+/// The most bits of a partition's digit. 256 buckets keep the scatter's open cache lines within a first
 /// level cache; 2048 cost three times as much a key where stores miss it.
 pub(crate) const PARTITION_BITS: u32 = 8;
 
-/// A bucket of at most so many bytes (keys and payload) is sorted in cache. It and the worker's
-/// memory of the same size fit a second level cache of 1 MiB.
-pub(crate) const LOCAL_BYTES: usize = 256 << 10;
+/// A partition is made into buckets of so much smaller a size than a local sort would take, where
+/// [`PARTITION_BITS`] allow: bins that fit a first level cache are faster.
+pub(crate) const BUCKETS_IN_MOST: usize = 8;
+
+/// And into at least so many buckets for each worker.
+pub(crate) const BUCKETS_PER_WORKER: usize = 4;
+
+/// Keys a bin, on average: its columns then mostly have at most 16 rows.
+pub(crate) const BIN_MEAN: usize = 8;
+
+/// Keys a bin, on average, where memory for slots ends.
+pub(crate) const BIN_MEAN_MAX: usize = 10;
+
+/// Bytes of a worker's memory for local sorts: 8192 bins for keys of 32 bits alone, 4096 for records
+/// of 8 bytes, 2048 for records of 16.
+pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);
+
+/// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
+/// worker's memory of the same size fit a second level cache of 1 MiB.
+pub(crate) const PASSES_BYTES: usize = 256 << 10;
 
 /// All workers' memory for local sorts together; with many workers each has less.
 pub(crate) const ALL_LOCAL_BYTES: usize = 48 << 20;
@@ -45,7 +62,7 @@ pub(crate) const COUNT_16_FROM: usize = 1 << 17;
 pub(crate) const COUNT_8_FROM: usize = 64;
 
 /// Up to so many bytes of scratch lie on the stack, and no memory is asked for.
-pub(crate) const STACK_BYTES: usize = 4 << 10;
+pub(crate) const STACK_BYTES: usize = 20 << 10;
 
 /// Inputs of fewer keys are sorted without reading the clock.
 pub(crate) const TIMED_FROM: usize = 1 << 12;

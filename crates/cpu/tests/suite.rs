@@ -1,19 +1,33 @@
 //! The engine's outputs are the standard library's, whatever the case and the number of threads.
 
 use sweepsort_core::Engine;
-use sweepsort_cpu::CpuEngine;
+use sweepsort_cpu::{CpuEngine, Instructions};
 use sweepsort_testkit::suite::{self, Outcome, Scope};
 
 /// Sizes around which the engine changes its ways, powers of two apart: the last to be sorted by
-/// insertion, and buckets that just fit a local sort, for records of 8, 10, 12, 20 and 24 bytes.
+/// insertion, the last with the fewest bins, and buckets that just fit a local sort in passes, for
+/// records of 8, 10, 12, 20 and 24 bytes, and in bins, for 4, 8 and 16.
 const SCOPE: Scope = Scope {
-    tiles: &[20, 10_922, 13_107, 21_845, 26_214, 32_768],
+    tiles: &[
+        20, 512, 10_922, 13_107, 20_480, 21_845, 26_214, 32_768, 40_960, 81_920,
+    ],
     ..Scope::ORDINARY
 };
 
 /// Runs the suite, and says how many cases passed and how many the engine does not do.
 fn run(threads: usize, algorithm: &'static str, scope: Scope) -> Outcome {
-    let engine = CpuEngine::new(Some(threads));
+    run_on(CpuEngine::new(Some(threads)), threads, algorithm, scope)
+}
+
+/// As [`run`], with other instructions than the best; nothing if the machine lacks them, which
+/// `cargo xtask test` names among what was skipped.
+fn run_with(instructions: Instructions, scope: Scope) -> Option<Outcome> {
+    let threads = 2;
+    let engine = CpuEngine::new(Some(threads)).with_instructions(instructions);
+    Some(run_on(engine.ok()?, threads, "hybrid", scope))
+}
+
+fn run_on(engine: CpuEngine, threads: usize, algorithm: &'static str, scope: Scope) -> Outcome {
     assert!(engine.algorithms().contains(&algorithm));
     let start = std::time::Instant::now();
     let outcome =
@@ -57,6 +71,32 @@ fn more_threads_than_cores() {
         },
     );
     assert_eq!(outcome.unsupported, 0);
+}
+
+#[test]
+fn without_vectors() {
+    let scope = Scope {
+        largest_power: 18,
+        one_in: 8,
+        ..SCOPE
+    };
+    let outcome = run_with(Instructions::Portable, scope);
+    assert_eq!(outcome.map(|outcome| outcome.unsupported), Some(0));
+}
+
+#[test]
+fn vectors_of_256_bits() {
+    let scope = Scope {
+        largest_power: 18,
+        one_in: 8,
+        ..SCOPE
+    };
+    let there = Instructions::detect() >= Instructions::Avx2;
+    let outcome = run_with(Instructions::Avx2, scope);
+    assert_eq!(
+        outcome.map(|outcome| outcome.unsupported),
+        there.then_some(0)
+    );
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub use sweepsort_core::{
     BitReader, BitWriter, Choice, DataState, Digit, Error, Nan, Order, Plan, Presorted, RadixKey,
     Report, Result, Stage,
 };
+pub use sweepsort_cpu::Instructions;
 pub use sweepsort_derive::RadixKey;
 
 /// Sorts keys in place, in ascending order.

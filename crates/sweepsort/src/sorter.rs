@@ -11,7 +11,7 @@ use sweepsort_core::{
     Choice, Codec, Engine, Error, Nan, Order, Plan, RadixKey, Report, Result, Shape, Spec, Task,
     ValuesMut, Width, Word, same_length, with_width,
 };
-use sweepsort_cpu::CpuEngine;
+use sweepsort_cpu::{CpuEngine, Instructions};
 use sweepsort_twin::TwinEngine;
 
 use crate::devices;
@@ -76,6 +76,7 @@ pub struct Builder {
     radix_bits: Option<u32>,
     block: Option<usize>,
     threads: Option<usize>,
+    instructions: Option<Instructions>,
 }
 
 impl Builder {
@@ -148,13 +149,23 @@ impl Builder {
         self
     }
 
+    /// Other instructions for the CPU engine than the best that the machine has: to measure or to test
+    /// what other machines will run.
+    pub fn instructions(mut self, instructions: Instructions) -> Self {
+        self.instructions = Some(instructions);
+        self
+    }
+
     /// The sorter.
     ///
     /// # Errors
     /// [`Error::EngineAbsent`], [`Error::UnknownAlgorithm`]; [`Error::Unsupported`] for a digit or
-    /// block that the algorithm does not take.
+    /// block that the algorithm does not take, and for instructions that the machine lacks.
     pub fn build(self) -> Result<Sorter> {
-        let engine = CpuEngine::new(self.threads);
+        let mut engine = CpuEngine::new(self.threads);
+        if let Some(instructions) = self.instructions {
+            engine = engine.with_instructions(instructions)?;
+        }
         let name = self.algorithm.clone().unwrap_or_else(|| "auto".into());
         let way = match self.choice {
             Choice::Auto | Choice::Cpu => match self.twin(&engine, &name)? {

@@ -1,6 +1,6 @@
 //! Contenders: ours by engine and algorithm, and the peers, all to be run in one way.
 
-use sweepsort::{Choice, RadixKey, Report, Sorter};
+use sweepsort::{Choice, Instructions, RadixKey, Report, Sorter};
 
 use super::args::Method;
 use super::input::{Pair, Value};
@@ -61,10 +61,13 @@ pub struct Ours {
     pub engine: Choice,
     /// The algorithm and its parameters.
     pub method: Method,
-    /// What follows `sweepsort-` and the engine in the contender's name: nothing, `-unstable`
-    /// (pairs) or `-fresh` (scratch memory not kept between sorts, as the free functions have it).
+    /// What follows `sweepsort-` and the engine in the contender's name; one of [`SUFFIXES`].
     pub suffix: &'static str,
 }
+
+/// Nothing, `-unstable` (pairs), `-fresh` (scratch memory not kept between sorts, as the free functions
+/// have it), and the CPU engine with other instructions than the machine's best.
+pub const SUFFIXES: [&str; 5] = ["", "-unstable", "-fresh", "-avx2", "-portable"];
 
 impl Ours {
     /// The contender's name, for an engine's name.
@@ -90,6 +93,11 @@ impl Ours {
         if let &Some(block) = block {
             builder = builder.block(block);
         }
+        builder = match self.suffix {
+            "-avx2" => builder.instructions(Instructions::Avx2),
+            "-portable" => builder.instructions(Instructions::Portable),
+            _ => builder,
+        };
         builder.build()
     }
 

@@ -37,7 +37,7 @@ use crate::types::Type;
 pub use args::Args;
 use args::{Payload, Residence, Suite};
 use array::Place;
-use contender::{Contender, Ours, Task};
+use contender::{Contender, Ours, SUFFIXES, Task};
 use input::Input;
 use measure::{Outcome, Teams};
 use peers::{Carried, Contested};
@@ -191,15 +191,17 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
         let peer = peers::all().find(|peer| peer.name == name);
         let on_device = peers::on_device().iter().any(|peer| peer.name == name);
         let ours = ["cpu", "cuda", "wgpu"].iter().any(|engine| {
-            ["", "-unstable", "-fresh"]
+            SUFFIXES
                 .iter()
                 .any(|suffix| *name == format!("sweepsort-{engine}{suffix}"))
         });
         if peer.is_none() && !ours && !on_device {
             let names: Vec<_> = peers::everywhere().map(|peer| peer.name).collect();
             return Err(Failure::input(format!(
-                "no contender '{name}'; there are sweepsort-cpu, sweepsort-cpu-unstable, \
-                 sweepsort-cpu-fresh, {}",
+                "no contender '{name}'; there are {}, {}",
+                SUFFIXES
+                    .map(|suffix| format!("sweepsort-cpu{suffix}"))
+                    .join(", "),
                 names.join(", ")
             )));
         }
@@ -551,8 +553,17 @@ impl Session<'_> {
         let methods = self.args.methods();
         let pinned = residence == Residence::Pinned;
         for engine in self.args.engines(residence) {
-            for suffix in ["", "-unstable", "-fresh"] {
+            for suffix in SUFFIXES {
                 if suffix == "-unstable" && (task != Task::Pairs || pinned) {
+                    continue;
+                }
+                let name = format!("sweepsort-{}{suffix}", engine.name());
+                let usual = match suffix {
+                    "-fresh" => self.args.fresh,
+                    "-avx2" | "-portable" => false,
+                    _ => true,
+                };
+                if !named(&name) && !(all && usual) {
                     continue;
                 }
                 for method in &methods {
@@ -562,11 +573,7 @@ impl Session<'_> {
                         suffix,
                     };
                     for &threads in &self.threads {
-                        let contender = ours.contender(task, threads)?;
-                        let usual = suffix != "-fresh" || self.args.fresh;
-                        if named(&contender.name) || all && usual {
-                            contenders.push(contender);
-                        }
+                        contenders.push(ours.contender(task, threads)?);
                     }
                 }
             }

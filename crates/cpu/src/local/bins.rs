@@ -1,0 +1,309 @@
+//! A bucket sorted in bins, by vectors.
+//!
+//! ```text
+//! bin        each key to the next free row of its bin                           source → slots
+//! sort       a vector's width of bins at a time, as columns of a network        slots → registers
+//! collect    the columns as rows, one bin after the other                       registers → data
+//! ```
+//!
+//! A key's bin is its place between the least and the greatest key, so evenly spread keys fill the
+//! bins evenly, whatever the range. Nothing is counted before: a bin has 32 rows for 8 keys or 9.
+//! Where keys crowd, one is full before all keys have a row, and nothing has been written yet.
+//!
+//! Slots are a matrix, with a row for each key that a bin may have and a column for each bin. Where
+//! records are to stay in order, a word in the network is the key's distance from the least of its
+//! bin, and below that its row; rows were given in order, so no two words are equal, and each leads
+//! to its payload.
+
+use std::mem::MaybeUninit;
+
+use sweepsort_core::Word;
+
+use super::lanes::Lanes;
+use super::network;
+use crate::columns::{Columns, Payload};
+use crate::hybrid::Measure;
+use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
+
+/// The most keys that a bin may have.
+const ROWS: usize = 32;
+/// Bits of a row's number.
+pub(super) const ROW_BITS: u32 = ROWS.ilog2();
+/// Bins are sorted by the vector: as many as the widest one has lanes.
+const LANES_MAX: usize = 16;
+/// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
+const BINS_MIN: usize = 64;
+/// Keys whose bins are computed together.
+const STRIP: usize = 256;
+
+/// How many bins `n` records want.
+fn wanted(n: usize) -> usize {
+    n.div_ceil(BIN_MEAN)
+        .next_multiple_of(LANES_MAX)
+        .max(BINS_MIN)
+}
+
+/// Bytes of slots and counters of so many bins: rows are a power of two apart.
+fn slots_bytes(bins: usize, record: usize) -> usize {
+    bins.next_power_of_two() * (ROWS * record + 1)
+}
+
+/// The most bins that so many bytes have room for.
+fn most_bins(bytes: usize, record: usize) -> usize {
+    match (bytes / (ROWS * record + 1)).checked_ilog2() {
+        Some(log) if 1 << log >= BINS_MIN => 1 << log,
+        _ => 0,
+    }
+}
+
+/// Bytes of memory for a bucket of all records.
+pub(crate) fn bytes(measure: &Measure) -> usize {
+    slots_bytes(wanted(measure.n), measure.record)
+}
+
+/// The most records of a bucket that is sorted with so many bytes of memory.
+pub(crate) fn most_records(measure: &Measure, bytes: usize) -> usize {
+    most_bins(bytes, measure.record) * BIN_MEAN_MAX
+}
+
+/// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false, for keys
+/// crowd, and has written nothing.
+///
+/// # Safety
+/// The machine has the lanes' instructions. `from` and `to` have `n` records each, the same ones or
+/// others, and no more than the [`most_records`] of the memory, which has so many bytes and starts on
+/// a line; nobody else uses them now.
+#[inline(always)]
+pub(super) unsafe fn sort<L: Lanes, P: Payload>(
+    from: Columns<L::Word, P>,
+    to: Columns<L::Word, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bool {
+    // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
+    // are within the memory.
+    unsafe {
+        let (least, greatest) = extremes(from.keys(n));
+        let range = greatest.wrapping_sub(least);
+        if range == L::Word::ZERO {
+            if !from.same(to) {
+                from.copy_to(to, n);
+            }
+            return true;
+        }
+        // Where keys have fewer values than that, bins overflow.
+        if range.widen() < (n / (ROWS / 2)) as u128 {
+            return false;
+        }
+        let bins = wanted(n).min(most_bins(bytes, from.record_bytes()));
+        let placing = Placing::new(least, range, bins);
+        let row_shift = bins.next_power_of_two().ilog2();
+        let keys: *mut L::Word = memory.cast();
+        let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
+        let counts = payloads.add((ROWS << row_shift) * from.payload().bytes());
+        counts.write_bytes(0, bins);
+        let all = placing.each::<L>(from.keys_start(), n, |i, bin| {
+            let (key, held) = from.load(i);
+            let row = usize::from(*counts.add(bin));
+            if row == ROWS {
+                return false;
+            }
+            *keys.add((row << row_shift) + bin) = key;
+            from.payload()
+                .store(payloads, (bin << ROW_BITS) + row, held);
+            *counts.add(bin) = (row + 1) as u8;
+            true
+        });
+        if !all {
+            return false;
+        }
+        let slots = Slots::<L, P> {
+            keys,
+            payloads,
+            counts,
+            row_shift,
+            payload: from.payload(),
+        };
+        let mut done = 0;
+        for bin in (0..bins).step_by(L::LANES) {
+            let counts = std::slice::from_raw_parts(counts.add(bin), L::LANES);
+            let sum = counts.iter().map(|&count| usize::from(count)).sum();
+            let (to, room) = (to.from(done), n - done);
+            match counts.iter().max() {
+                None | Some(0) => {}
+                Some(1..=8) => slots.collect::<8>(bin, to, sum, room),
+                Some(9..=16) => slots.collect::<16>(bin, to, sum, room),
+                Some(17..=24) => slots.collect::<24>(bin, to, sum, room),
+                Some(_) => slots.collect::<32>(bin, to, sum, room),
+            }
+            done += sum;
+        }
+        true
+    }
+}
+
+/// The least and the greatest key.
+#[inline(always)]
+fn extremes<W: Word>(keys: &[W]) -> (W, W) {
+    keys.iter()
+        .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
+            (least.min(key), greatest.max(key))
+        })
+}
+
+/// Which of some places a key goes to, greater keys to later ones.
+#[derive(Clone, Copy)]
+pub(super) struct Placing<W> {
+    /// The least key.
+    pub(super) least: W,
+    /// Leading zeros of the greatest distance from it. Without them, its upper 32 bits are taken.
+    pub(super) zeros: u32,
+    /// Places for each such distance, times 2^32; below 2^32.
+    pub(super) scale: u64,
+}
+
+impl<W: Word> Placing<W> {
+    /// Places for keys from the least one on, over a range.
+    #[inline(always)]
+    fn new(least: W, range: W, places: usize) -> Self {
+        let zeros = range.leading_zeros();
+        let distances = ((range << zeros) >> (W::BITS - 32)).low_usize() as u64 + 1;
+        Placing {
+            least,
+            zeros,
+            scale: ((places as u64) << 32) / distances,
+        }
+    }
+
+    /// The place of a key.
+    #[inline(always)]
+    fn of(&self, key: W) -> usize {
+        let distance = (key.wrapping_sub(self.least) << self.zeros) >> (W::BITS - 32);
+        ((distance.low_usize() as u64 * self.scale) >> 32) as usize
+    }
+
+    /// Calls `put` with each of `n` keys' number and place, until it returns false.
+    #[inline(always)]
+    unsafe fn each<L: Lanes<Word = W>>(
+        &self,
+        keys: *const W,
+        n: usize,
+        mut put: impl FnMut(usize, usize) -> bool,
+    ) -> bool {
+        let mut strip = [0u32; STRIP];
+        let whole = n - n % STRIP;
+        // SAFETY: there are `n` keys, and as many places as keys in a strip.
+        unsafe {
+            for start in (0..whole).step_by(STRIP) {
+                for at in (0..STRIP).step_by(L::LANES) {
+                    L::places(keys.add(start + at), self, strip.as_mut_ptr().add(at));
+                }
+                for (i, &place) in strip.iter().enumerate() {
+                    if !put(start + i, place as usize) {
+                        return false;
+                    }
+                }
+            }
+            (whole..n).all(|i| put(i, self.of(keys.add(i).read())))
+        }
+    }
+}
+
+/// Filled slots.
+struct Slots<L: Lanes, P> {
+    /// Row by row, a bin's keys below each other.
+    keys: *const L::Word,
+    /// Bin by bin.
+    payloads: *const u8,
+    counts: *const u8,
+    row_shift: u32,
+    payload: P,
+}
+
+impl<L: Lanes, P: Payload> Slots<L, P> {
+    /// Sorts the bins from `bin` on, one for each lane, of which none has more than `R` records, and
+    /// writes their `sum` records to the start of `to`, which has room for `room`.
+    #[inline(always)]
+    unsafe fn collect<const R: usize>(
+        &self,
+        bin: usize,
+        to: Columns<L::Word, P>,
+        sum: usize,
+        room: usize,
+    ) {
+        // SAFETY: the vectors are of rows that are there, and only lanes that have a key are read.
+        // Whole vectors are written, and what is beyond a bin's keys is overwritten by the next bin's;
+        // where that would pass the end, they go to a place that has room, and only the keys to
+        // where they belong.
+        unsafe {
+            let mut ends = MaybeUninit::<[L::Word; (LANES_MAX + 1) * ROWS]>::uninit();
+            let fits = sum + R.next_multiple_of(L::LANES) <= room;
+            let out = if fits {
+                to.keys_start()
+            } else {
+                ends.as_mut_ptr().cast()
+            };
+            let stable = self.payload.bytes() > 0;
+            let counts = L::widen(self.counts.add(bin));
+            let ones = L::splat(L::Word::MAX);
+            let mut rows = [ones; R];
+            for (r, row) in rows.iter_mut().enumerate() {
+                *row = L::load_row(self.keys.add((r << self.row_shift) + bin), counts, r as u8);
+            }
+            let mut least = ones;
+            if stable {
+                for row in &rows {
+                    least = L::min(least, *row);
+                }
+                for (r, row) in rows.iter_mut().enumerate() {
+                    let number = L::splat(L::Word::truncate(r as u128));
+                    let word = L::or(L::shl_row(L::sub(*row, least)), number);
+                    *row = L::pad(word, counts, r as u8);
+                }
+            }
+            network::sort::<L, R>(&mut rows);
+            let mut columns = [ones; ROWS];
+            columns[..R].copy_from_slice(&rows);
+            let blocks = R.div_ceil(L::LANES);
+            for block in columns[..blocks * L::LANES].chunks_exact_mut(L::LANES) {
+                L::transpose(block);
+            }
+            let mut least_keys = [L::Word::ZERO; LANES_MAX];
+            if stable {
+                L::store(least_keys.as_mut_ptr(), least);
+            }
+            let mut at = 0;
+            for lane in 0..L::LANES {
+                let count = usize::from(*self.counts.add(bin + lane));
+                if !stable {
+                    for block in 0..blocks {
+                        let sorted = columns[block * L::LANES + lane];
+                        L::store(out.add(at + block * L::LANES), sorted);
+                    }
+                } else {
+                    let least = L::splat(least_keys[lane]);
+                    let number = L::splat(L::Word::mask(&(0..ROW_BITS)));
+                    let mut from = MaybeUninit::<[L::Word; ROWS]>::uninit();
+                    let from: *mut L::Word = from.as_mut_ptr().cast();
+                    for block in 0..blocks {
+                        let sorted = columns[block * L::LANES + lane];
+                        let keys = L::add(L::shr_row(sorted), least);
+                        L::store(out.add(at + block * L::LANES), keys);
+                        L::store(from.add(block * L::LANES), L::and(sorted, number));
+                    }
+                    let first = (bin + lane) << ROW_BITS;
+                    for i in 0..count {
+                        let row = (*from.add(i)).low_usize();
+                        let held = self.payload.load(self.payloads, first + row);
+                        to.store_payload(at + i, held);
+                    }
+                }
+                at += count;
+            }
+            if !fits {
+                to.keys_start().copy_from_nonoverlapping(out, sum);
+            }
+        }
+    }
+}

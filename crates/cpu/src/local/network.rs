@@ -1,0 +1,99 @@
+//! Sorting networks: rows of vectors, compared and exchanged lane by lane, so that each lane comes
+//! out as a sorted column.
+//!
+//! Batcher's odd-even mergesort. A line of a table is a layer, whose exchanges do not depend on
+//! each other; `a b` leaves the lesser of rows `a` and `b` in `a`.
+
+use super::lanes::Lanes;
+
+/// Exchanges two rows where they are out of order.
+macro_rules! exchange {
+    ($rows:ident, $base:expr; $($a:literal $b:literal),* $(,)?) => {$(
+        let (a, b) = ($rows[$base + $a], $rows[$base + $b]);
+        // SAFETY: the caller's promise, that the machine has these instructions.
+        unsafe {
+            $rows[$base + $a] = L::min(a, b);
+            $rows[$base + $b] = L::max(a, b);
+        }
+    )*};
+}
+
+/// Sorts rows `base..base + 8`.
+#[inline(always)]
+unsafe fn sort_8<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+    exchange!(rows, base;
+        0 1, 2 3, 4 5, 6 7,
+        0 2, 1 3, 4 6, 5 7,
+        0 4, 1 2, 3 7, 5 6,
+        1 5, 2 6,
+        2 4, 3 5,
+        1 2, 3 4, 5 6,
+    );
+}
+
+/// Sorts rows `base..base + 16`.
+#[inline(always)]
+unsafe fn sort_16<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+    exchange!(rows, base;
+        0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15,
+        0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15,
+        0 4, 1 2, 3 7, 5 6, 8 12, 9 10, 11 15, 13 14,
+        0 8, 1 5, 2 6, 7 15, 9 13, 10 14,
+        2 4, 3 5, 10 12, 11 13,
+        1 2, 3 4, 5 6, 9 10, 11 12, 13 14,
+        1 9, 2 10, 3 11, 4 12, 5 13, 6 14,
+        4 8, 5 9, 6 10, 7 11,
+        2 4, 3 5, 6 8, 7 9, 10 12, 11 13,
+        1 2, 3 4, 5 6, 7 8, 9 10, 11 12, 13 14,
+    );
+}
+
+/// Merges rows 0 to 15 with rows 16 to 23.
+#[inline(always)]
+unsafe fn merge_24<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
+    exchange!(rows, 0;
+        0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23,
+        8 16, 9 17, 10 18, 11 19, 12 20, 13 21, 14 22, 15 23,
+        4 8, 5 9, 6 10, 7 11, 12 16, 13 17, 14 18, 15 19,
+        2 4, 3 5, 6 8, 7 9, 10 12, 11 13, 14 16, 15 17, 18 20, 19 21,
+        1 2, 3 4, 5 6, 7 8, 9 10, 11 12, 13 14, 15 16, 17 18, 19 20, 21 22,
+    );
+}
+
+/// Merges rows 0 to 15 with rows 16 to 31.
+#[inline(always)]
+unsafe fn merge_32<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
+    exchange!(rows, 0;
+        0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23, 8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31,
+        8 16, 9 17, 10 18, 11 19, 12 20, 13 21, 14 22, 15 23,
+        4 8, 5 9, 6 10, 7 11, 12 16, 13 17, 14 18, 15 19, 20 24, 21 25, 22 26, 23 27,
+        2 4, 3 5, 6 8, 7 9, 10 12, 11 13, 14 16, 15 17, 18 20, 19 21, 22 24, 23 25, 26 28, 27 29,
+        1 2, 3 4, 5 6, 7 8, 9 10, 11 12, 13 14, 15 16, 17 18, 19 20, 21 22, 23 24, 25 26, 27 28, 29 30,
+    );
+}
+
+/// Sorts all rows: 8, 16, 24 or 32 of them.
+///
+/// # Safety
+/// The machine has the lanes' instructions.
+#[inline(always)]
+pub(super) unsafe fn sort<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match R {
+            8 => sort_8::<L, R>(rows, 0),
+            16 => sort_16::<L, R>(rows, 0),
+            24 => {
+                sort_16::<L, R>(rows, 0);
+                sort_8::<L, R>(rows, 16);
+                merge_24::<L, R>(rows);
+            }
+            32 => {
+                sort_16::<L, R>(rows, 0);
+                sort_16::<L, R>(rows, 16);
+                merge_32::<L, R>(rows);
+            }
+            _ => unreachable!("no network of {R} rows"),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Where the records of a sort come from, and where they go when they are in order.
+//!
+//! | source | reads | makes |
+//! |---|---|---|
+//! | [`Stored`] | the caller's keys and payloads | the same, as codes where codes can be turned back |
+//! | [`Numbered`] | the caller's keys | words of a code and, below it, the key's position |
+//!
+//! | sink | what it does to sorted records |
+//! |---|---|
+//! | [`Codes`] | nothing: codes are words |
+//! | [`Decoded`] | turns codes into words |
+//! | [`Positions`] | writes the positions out of words to the index |
+
+use std::ops::Range;
+
+use sweepsort_core::{Coder, Presorted, Word};
+
+use crate::columns::{Columns, Payload};
+use crate::pool::{Crew, Shared};
+use crate::reading::{Plain, Reading};
+
+/// Records as the first stages read them.
+pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
+    /// Whether records that are not moved can be read as if they had been.
+    const STAYS: bool;
+    /// How memory is to be read once the records have been moved.
+    type After: Reading<W, After = Self::After>;
+
+    /// What records are in order by.
+    type Rank: Copy + Ord;
+
+    /// What record `i` is in order by, if the bits `mask` of words count.
+    ///
+    /// # Safety
+    /// There are more than `i` records, and nobody writes them now.
+    unsafe fn rank(self, i: usize, mask: W) -> Self::Rank;
+    /// The code of record `i`.
+    ///
+    /// # Safety
+    /// As [`rank`](Self::rank).
+    unsafe fn code(self, i: usize) -> W;
+    /// The code of record `i`, and what a move writes.
+    ///
+    /// # Safety
+    /// As [`rank`](Self::rank).
+    unsafe fn load(self, i: usize) -> (W, (W, P::Held));
+    /// See [`Self::After`].
+    fn after(self) -> Self::After;
+}
+
+/// Records in columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored<W, P, R> {
+    pub(crate) columns: Columns<W, P>,
+    pub(crate) reading: R,
+}
+
+impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
+    const STAYS: bool = R::STAYS;
+    type After = R::After;
+    type Rank = W;
+
+    #[inline(always)]
+    unsafe fn rank(self, i: usize, mask: W) -> W {
+        // SAFETY: the caller's promise.
+        unsafe { self.code(i) & mask }
+    }
+    #[inline(always)]
+    unsafe fn code(self, i: usize) -> W {
+        // SAFETY: the caller's promise.
+        self.reading.code(unsafe { self.columns.key(i) })
+    }
+    #[inline(always)]
+    unsafe fn load(self, i: usize) -> (W, (W, P::Held)) {
+        // SAFETY: the caller's promise.
+        let (stored, held) = unsafe { self.columns.load(i) };
+        let code = self.reading.code(stored);
+        (code, (self.reading.keep(stored, code), held))
+    }
+    fn after(self) -> R::After {
+        self.reading.after()
+    }
+}
+
+/// What happens to records that lie in order.
+pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
+    /// Whether they may lie anywhere, and need not be where they came from.
+    const ANYWHERE: bool;
+    /// Whether the records from `start` on, `keys`, are in order now.
+    ///
+    /// # Safety
+    /// Nobody else uses their places.
+    unsafe fn done(self, start: usize, keys: &mut [W]);
+    /// The input was in order before anything was moved.
+    ///
+    /// # Safety
+    /// Nobody else uses the records now.
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew);
+    /// How many windows of their codes the words show, one after the other.
+    fn windows(self) -> u32 {
+        1
+    }
+    /// The word that shows another window of its code.
+    ///
+    /// # Safety
+    /// `word` came from the source.
+    unsafe fn reword(self, word: W, window: u32) -> W {
+        debug_assert_eq!(window, 0);
+        word
+    }
+}
+
+/// Leaves records as they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Codes<W, P>(pub(crate) Columns<W, P>);
+
+/// Turns codes into words.
+#[derive(Clone, Copy)]
+pub(crate) struct Decoded<W, P>(pub(crate) Columns<W, P>, pub(crate) Coder<W>);
+
+impl<W: Word, P: Payload> Sink<W, P> for Codes<W, P> {
+    const ANYWHERE: bool = false;
+
+    unsafe fn done(self, _: usize, _: &mut [W]) {}
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
+        if run == Presorted::Reversed {
+            // SAFETY: the caller's promise.
+            unsafe { reverse(self.0, n, crew) }
+        }
+    }
+}
+
+impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
+    const ANYWHERE: bool = false;
+
+    unsafe fn done(self, _: usize, keys: &mut [W]) {
+        keys.iter_mut().for_each(|key| *key = self.1.decode(*key));
+    }
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
+        // SAFETY: the caller's promise. Nothing was coded yet.
+        unsafe { Codes(self.0).presorted(n, run, crew) }
+    }
+}
+
+/// Turns the first `n` records round.
+///
+/// # Safety
+/// There are `n` records, and nobody else uses them now.
+unsafe fn reverse<W: Word, P: Payload>(data: Columns<W, P>, n: usize, crew: Crew) {
+    crew.for_ranges(n / 2, |range| {
+        for i in range {
+            // SAFETY: each `i` below the middle is in one range, and so is its mirror image.
+            unsafe { data.swap(i, n - 1 - i) }
+        }
+    });
+}
+
+/// An index entry.
+pub(crate) trait Entry: Copy + Send + Sync {
+    /// The entry for a position.
+    fn new(position: usize) -> Self;
+}
+
+impl Entry for u32 {
+    #[inline(always)]
+    fn new(position: usize) -> Self {
+        position as u32
+    }
+}
+
+impl Entry for u64 {
+    #[inline(always)]
+    fn new(position: usize) -> Self {
+        position as u64
+    }
+}
+
+/// Keys as words of type `W`: the upper half is a window of the key's code, the lower its position.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbered<K> {
+    keys: Shared<K>,
+    coder: Coder<K>,
+    /// So many bits of a code above those that count, or are the same in all.
+    above: u32,
+    /// The bits of the code, from the top, once those above are gone.
+    mask: K,
+    /// How many bits there are in the mask.
+    bits: u32,
+}
+
+impl<K: Word> Numbered<K> {
+    /// The keys by the bits `bits` of their codes.
+    pub(crate) fn new(keys: &[K], coder: Coder<K>, bits: Range<u32>) -> Self {
+        let len = bits.end - bits.start;
+        Numbered {
+            keys: Shared(keys.as_ptr().cast_mut()),
+            coder,
+            above: (K::BITS - bits.end) % K::BITS,
+            mask: K::mask(&(K::BITS - len..K::BITS)),
+            bits: len,
+        }
+    }
+
+    /// The code of key `i`, its top bit the highest that counts, zeros below those that count.
+    ///
+    /// # Safety
+    /// There are more than `i` keys.
+    #[inline(always)]
+    unsafe fn top(self, i: usize) -> K {
+        // SAFETY: the caller's promise.
+        let key = unsafe { self.keys.at(i).read() };
+        (self.coder.encode(key) << self.above) & self.mask
+    }
+
+    /// The word for key `i`.
+    ///
+    /// # Safety
+    /// There are more than `i` keys.
+    #[inline(always)]
+    unsafe fn word<W: Word>(self, i: usize, window: u32) -> W {
+        let half = W::BITS / 2;
+        // SAFETY: the caller's promise.
+        let top = unsafe { self.top(i) };
+        let shown = if K::BITS <= half {
+            W::truncate(top.widen()) << (W::BITS - K::BITS)
+        } else {
+            W::truncate((top >> (K::BITS - (window + 1) * half)).widen()) << half
+        };
+        shown | W::truncate(i as u128)
+    }
+}
+
+impl<K: Word, W: Word, P: Payload<Held = ()>> Source<W, P> for Numbered<K> {
+    const STAYS: bool = false;
+    type After = Plain;
+    type Rank = K;
+
+    /// All of the code that counts, which may be more than a word shows.
+    #[inline(always)]
+    unsafe fn rank(self, i: usize, _: W) -> K {
+        // SAFETY: the caller's promise.
+        unsafe { self.top(i) }
+    }
+    #[inline(always)]
+    unsafe fn code(self, i: usize) -> W {
+        // SAFETY: the caller's promise.
+        unsafe { self.word(i, 0) }
+    }
+    #[inline(always)]
+    unsafe fn load(self, i: usize) -> (W, (W, ())) {
+        // SAFETY: the caller's promise.
+        let word = unsafe { self.word(i, 0) };
+        (word, (word, ()))
+    }
+    fn after(self) -> Plain {
+        Plain
+    }
+}
+
+/// Writes positions to the index.
+#[derive(Clone, Copy)]
+pub(crate) struct Positions<K, E> {
+    keys: Numbered<K>,
+    index: Shared<E>,
+}
+
+impl<K: Word, E: Entry> Positions<K, E> {
+    /// The positions of `keys`, to `index`, of the same length.
+    pub(crate) fn new(keys: Numbered<K>, index: &mut [E]) -> Self {
+        Positions {
+            keys,
+            index: Shared(index.as_mut_ptr()),
+        }
+    }
+}
+
+impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
+    const ANYWHERE: bool = true;
+
+    unsafe fn done(self, start: usize, words: &mut [W]) {
+        let low = W::mask(&(0..W::BITS / 2));
+        for (i, &word) in words.iter().enumerate() {
+            // SAFETY: the index is as long as the keys, and these places are the caller's.
+            unsafe {
+                self.index
+                    .at(start + i)
+                    .write(E::new((word & low).low_usize()))
+            };
+        }
+    }
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
+        crew.for_ranges(n, |range| {
+            for i in range {
+                let position = if run == Presorted::Reversed {
+                    n - 1 - i
+                } else {
+                    i
+                };
+                // SAFETY: each place is in one range.
+                unsafe { self.index.at(i).write(E::new(position)) };
+            }
+        });
+    }
+    fn windows(self) -> u32 {
+        self.keys.bits.div_ceil(W::BITS / 2).max(1)
+    }
+    unsafe fn reword(self, word: W, window: u32) -> W {
+        let low = W::mask(&(0..W::BITS / 2));
+        // SAFETY: positions are below the number of keys.
+        unsafe { self.keys.word((word & low).low_usize(), window) }
+    }
+}
