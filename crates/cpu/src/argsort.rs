@@ -165,16 +165,17 @@ mod tests {
             check(
                 &words
                     .iter()
-                    .map(|&word| word >> 60 << 60 | word >> 33)
+                    .map(|&word| (word >> 60 << 60) | (word >> 33))
                     .collect::<Vec<_>>(),
             );
             check(
                 &words
                     .iter()
-                    .map(|&word| word >> 40 << 40 | word % 3)
+                    .map(|&word| (word >> 40 << 40) | (word % 3))
                     .collect::<Vec<_>>(),
             );
-            let wide = |&word: &u64| u128::from(word % 7) << 100 | u128::from(word % 5) << 64 | 9;
+            let wide =
+                |&word: &u64| (u128::from(word % 7) << 100) | (u128::from(word % 5) << 64) | 9;
             check(&words.iter().map(wide).collect::<Vec<_>>());
             check(
                 &words

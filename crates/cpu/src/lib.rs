@@ -10,19 +10,22 @@
 //! ```
 //!
 //! The data's way: `data → room` in the first partition, back and forth between the two in further
-//! ones; a local sort reads a bucket from wherever it is, passes it through a few hundred kilobytes
-//! of a worker's own memory, and leaves it in `data`. Words become codes in the first read and
-//! words again when their bucket is finished.
+//! ones; a local sort reads a bucket from wherever it is, passes it through some of a worker's own
+//! memory, and leaves it in `data`. Words become codes in the first read and words again when their
+//! bucket is finished. An argsort's words, of code and position, are made in the first read, and its
+//! index is written when a bucket is finished.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `hybrid` | the algorithm: look, partition, finish |
+//! | `hybrid` | the algorithm: what it needs, small input, the first look |
+//! | `job` | partitions and buckets, until all are finished |
 //! | `histogram`, `scan`, `scatter` | the stages of a partition |
-//! | `local` | a bucket sorted in cache |
+//! | `local` | a bucket sorted in cache: `bins` (by vectors: `lanes`, `x86`, `network`) or `passes` |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |
-//! | `argsort` | the index, made and sorted as the keys' payload |
+//! | `argsort` | the index, sorted with the codes in one word |
+//! | `source`, `reading` | where records come from and go to; a word and its code |
+//! | `columns` | what travels: a key and its payload |
 //! | `map` | work on each element by itself: fill, collect, permute |
-//! | `columns`, `reading` | what travels: a key and its payload; a word and its code |
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 
 mod argsort;

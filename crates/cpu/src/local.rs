@@ -5,6 +5,8 @@ pub(crate) mod bins;
 mod lanes;
 mod network;
 pub(crate) mod passes;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use sweepsort_core::{Width, Word};
 
@@ -211,7 +213,7 @@ unsafe fn in_bins<W: Word, P: Payload>(
     // SAFETY: the caller's promise.
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        use lanes::x86::{Half32, Half64, Wide32, Wide64};
+        use x86::{Half32, Half64, Wide32, Wide64};
 
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
         unsafe fn wide<L: lanes::Lanes, P: Payload>(

@@ -1,0 +1,287 @@
+//! [`Lanes`] by the vectors of x86-64: AVX-512 and AVX2.
+
+use std::arch::x86_64::*;
+
+use super::bins::{Placing, ROW_BITS};
+use super::lanes::Lanes;
+
+/// 16 lanes of 32 bits, by AVX-512.
+#[derive(Clone, Copy)]
+pub(super) struct Wide32;
+/// 8 lanes of 64 bits, by AVX-512.
+#[derive(Clone, Copy)]
+pub(super) struct Wide64;
+/// 8 lanes of 32 bits, by AVX2.
+#[derive(Clone, Copy)]
+pub(super) struct Half32;
+/// 4 lanes of 64 bits, by AVX2.
+#[derive(Clone, Copy)]
+pub(super) struct Half64;
+
+/// Functions of instructions.
+macro_rules! instructions {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($argument: $type),*) $(-> $result)? {
+            // SAFETY: the caller vouches for the instructions, and for what pointers reach.
+            unsafe { $body }
+        }
+    )*};
+}
+
+impl Lanes for Wide32 {
+    type Word = u32;
+    type Vector = __m512i;
+    const LANES: usize = 16;
+
+    instructions! {
+        min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu32(a, b) }
+        max(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_max_epu32(a, b) }
+        add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_add_epi32(a, b) }
+        sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi32(a, b) }
+        and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
+        or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
+        store(to: *mut u32, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
+        splat(word: u32) -> __m512i { _mm512_set1_epi32(word as i32) }
+        load(from: *const u32) -> __m512i { _mm512_loadu_si512(from.cast()) }
+        places(keys: *const u32, placing: &Placing<u32>, places: *mut u32) {
+            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+            let distance = _mm512_sll_epi32(distance, _mm_cvtsi32_si128(placing.zeros as i32));
+            let scale = _mm512_set1_epi64(placing.scale as i64);
+            let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale));
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(distance), scale);
+            let place = _mm512_mask_blend_epi32(0xaaaa, even, odd);
+            _mm512_storeu_si512(places.cast(), place);
+        }
+        shl_row(a: __m512i) -> __m512i { _mm512_slli_epi32::<ROW_BITS>(a) }
+        shr_row(a: __m512i) -> __m512i { _mm512_srli_epi32::<ROW_BITS>(a) }
+        widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
+        load_row(from: *const u32, counts: __m512i, row: u8) -> __m512i {
+            let row = _mm512_set1_epi32(i32::from(row));
+            let full = _mm512_cmpgt_epu32_mask(counts, row);
+            _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), full, from.cast())
+        }
+        pad(a: __m512i, counts: __m512i, row: u8) -> __m512i {
+            let row = _mm512_set1_epi32(i32::from(row));
+            let full = _mm512_cmpgt_epu32_mask(counts, row);
+            _mm512_mask_mov_epi32(_mm512_set1_epi32(-1), full, a)
+        }
+        transpose(rows: &mut [__m512i]) {
+            let r: &mut [__m512i; 16] = rows.try_into().unwrap_unchecked();
+            // Pairs of rows, then of pairs, within quarters; then the quarters themselves.
+            for i in 0..8 {
+                let (a, b) = (r[2 * i], r[2 * i + 1]);
+                r[2 * i] = _mm512_unpacklo_epi32(a, b);
+                r[2 * i + 1] = _mm512_unpackhi_epi32(a, b);
+        }
+        for i in 0..4 {
+            let [a, b, c, d] = [r[4 * i], r[4 * i + 1], r[4 * i + 2], r[4 * i + 3]];
+            r[4 * i] = _mm512_unpacklo_epi64(a, c);
+            r[4 * i + 1] = _mm512_unpackhi_epi64(a, c);
+            r[4 * i + 2] = _mm512_unpacklo_epi64(b, d);
+            r[4 * i + 3] = _mm512_unpackhi_epi64(b, d);
+        }
+        for i in 0..4 {
+            let [a, b, c, d] = [r[i], r[4 + i], r[8 + i], r[12 + i]];
+            let (ab, cd) = (
+                _mm512_shuffle_i32x4::<0x88>(a, b),
+                _mm512_shuffle_i32x4::<0x88>(c, d),
+            );
+            let (ab_odd, cd_odd) = (
+                _mm512_shuffle_i32x4::<0xdd>(a, b),
+                _mm512_shuffle_i32x4::<0xdd>(c, d),
+            );
+            r[i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
+            r[4 + i] = _mm512_shuffle_i32x4::<0x88>(ab_odd, cd_odd);
+            r[8 + i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+            r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
+        }
+        }
+    }
+}
+
+impl Lanes for Wide64 {
+    type Word = u64;
+    type Vector = __m512i;
+    const LANES: usize = 8;
+
+    instructions! {
+        min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu64(a, b) }
+        max(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_max_epu64(a, b) }
+        add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_add_epi64(a, b) }
+        sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi64(a, b) }
+        and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
+        or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
+        store(to: *mut u64, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
+        splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
+        load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
+        places(keys: *const u64, placing: &Placing<u64>, places: *mut u32) {
+            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+            let distance = _mm512_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
+            let distance = _mm512_srli_epi64::<32>(distance);
+            let scale = _mm512_set1_epi64(placing.scale as i64);
+            let place = _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale));
+            _mm256_storeu_si256(places.cast(), _mm512_cvtepi64_epi32(place));
+        }
+        shl_row(a: __m512i) -> __m512i { _mm512_slli_epi64::<ROW_BITS>(a) }
+        shr_row(a: __m512i) -> __m512i { _mm512_srli_epi64::<ROW_BITS>(a) }
+        widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
+        load_row(from: *const u64, counts: __m512i, row: u8) -> __m512i {
+            let row = _mm512_set1_epi64(i64::from(row));
+            let full = _mm512_cmpgt_epu64_mask(counts, row);
+            _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), full, from.cast())
+        }
+        pad(a: __m512i, counts: __m512i, row: u8) -> __m512i {
+            let row = _mm512_set1_epi64(i64::from(row));
+            let full = _mm512_cmpgt_epu64_mask(counts, row);
+            _mm512_mask_mov_epi64(_mm512_set1_epi32(-1), full, a)
+        }
+        transpose(rows: &mut [__m512i]) {
+            let r: &mut [__m512i; 8] = rows.try_into().unwrap_unchecked();
+            for i in 0..4 {
+                let (a, b) = (r[2 * i], r[2 * i + 1]);
+                r[2 * i] = _mm512_unpacklo_epi64(a, b);
+                r[2 * i + 1] = _mm512_unpackhi_epi64(a, b);
+        }
+        for i in 0..2 {
+            let [a, b, c, d] = [r[i], r[2 + i], r[4 + i], r[6 + i]];
+            let (ab, cd) = (
+                _mm512_shuffle_i64x2::<0x88>(a, b),
+                _mm512_shuffle_i64x2::<0x88>(c, d),
+            );
+            let (ab_odd, cd_odd) = (
+                _mm512_shuffle_i64x2::<0xdd>(a, b),
+                _mm512_shuffle_i64x2::<0xdd>(c, d),
+            );
+            r[i] = _mm512_shuffle_i64x2::<0x88>(ab, cd);
+            r[2 + i] = _mm512_shuffle_i64x2::<0x88>(ab_odd, cd_odd);
+            r[4 + i] = _mm512_shuffle_i64x2::<0xdd>(ab, cd);
+            r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
+        }
+        }
+    }
+}
+
+impl Lanes for Half32 {
+    type Word = u32;
+    type Vector = __m256i;
+    const LANES: usize = 8;
+
+    instructions! {
+        min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_min_epu32(a, b) }
+        max(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_max_epu32(a, b) }
+        add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi32(a, b) }
+        sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi32(a, b) }
+        and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
+        or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
+        store(to: *mut u32, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
+        splat(word: u32) -> __m256i { _mm256_set1_epi32(word as i32) }
+        load(from: *const u32) -> __m256i { _mm256_loadu_si256(from.cast()) }
+        places(keys: *const u32, placing: &Placing<u32>, places: *mut u32) {
+            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+            let distance = _mm256_sll_epi32(distance, _mm_cvtsi32_si128(placing.zeros as i32));
+            let scale = _mm256_set1_epi64x(placing.scale as i64);
+            let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale));
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(distance), scale);
+            let place = _mm256_blend_epi32::<0xaa>(even, odd);
+            _mm256_storeu_si256(places.cast(), place);
+        }
+        shl_row(a: __m256i) -> __m256i { _mm256_slli_epi32::<{ ROW_BITS as i32 }>(a) }
+        shr_row(a: __m256i) -> __m256i { _mm256_srli_epi32::<{ ROW_BITS as i32 }>(a) }
+        widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi32(_mm_loadl_epi64(counts.cast())) }
+        load_row(from: *const u32, counts: __m256i, row: u8) -> __m256i {
+            let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
+            let words = _mm256_maskload_epi32(from.cast(), full);
+            _mm256_or_si256(words, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+        }
+        pad(a: __m256i, counts: __m256i, row: u8) -> __m256i {
+            let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
+            _mm256_or_si256(a, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+        }
+        transpose(rows: &mut [__m256i]) {
+            let r: &mut [__m256i; 8] = rows.try_into().unwrap_unchecked();
+            for i in 0..4 {
+                let (a, b) = (r[2 * i], r[2 * i + 1]);
+                r[2 * i] = _mm256_unpacklo_epi32(a, b);
+                r[2 * i + 1] = _mm256_unpackhi_epi32(a, b);
+        }
+        for i in 0..2 {
+            let [a, b, c, d] = [r[4 * i], r[4 * i + 1], r[4 * i + 2], r[4 * i + 3]];
+            r[4 * i] = _mm256_unpacklo_epi64(a, c);
+            r[4 * i + 1] = _mm256_unpackhi_epi64(a, c);
+            r[4 * i + 2] = _mm256_unpacklo_epi64(b, d);
+            r[4 * i + 3] = _mm256_unpackhi_epi64(b, d);
+        }
+        for i in 0..4 {
+            let (a, b) = (r[i], r[4 + i]);
+            r[i] = _mm256_permute2x128_si256::<0x20>(a, b);
+            r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
+        }
+        }
+    }
+}
+
+impl Lanes for Half64 {
+    type Word = u64;
+    type Vector = __m256i;
+    const LANES: usize = 4;
+
+    instructions! {
+        add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi64(a, b) }
+        sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi64(a, b) }
+        and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
+        or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
+        min(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(a, b, above(a, b)) }
+        max(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, above(a, b)) }
+        store(to: *mut u64, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
+        splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
+        load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
+        places(keys: *const u64, placing: &Placing<u64>, places: *mut u32) {
+            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+            let distance = _mm256_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
+            let distance = _mm256_srli_epi64::<32>(distance);
+            let scale = _mm256_set1_epi64x(placing.scale as i64);
+            let place = _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale));
+            let even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+            let place = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(place, even));
+            _mm_storeu_si128(places.cast(), place);
+        }
+        shl_row(a: __m256i) -> __m256i { _mm256_slli_epi64::<{ ROW_BITS as i32 }>(a) }
+        shr_row(a: __m256i) -> __m256i { _mm256_srli_epi64::<{ ROW_BITS as i32 }>(a) }
+        widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(counts.cast::<i32>().read_unaligned())) }
+        load_row(from: *const u64, counts: __m256i, row: u8) -> __m256i {
+            let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
+            let words = _mm256_maskload_epi64(from.cast(), full);
+            _mm256_or_si256(words, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+        }
+        pad(a: __m256i, counts: __m256i, row: u8) -> __m256i {
+            let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
+            _mm256_or_si256(a, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+        }
+        transpose(rows: &mut [__m256i]) {
+            let r: &mut [__m256i; 4] = rows.try_into().unwrap_unchecked();
+            let (a, b) = (
+                _mm256_unpacklo_epi64(r[0], r[1]),
+                _mm256_unpackhi_epi64(r[0], r[1]),
+            );
+            let (c, d) = (
+                _mm256_unpacklo_epi64(r[2], r[3]),
+                _mm256_unpackhi_epi64(r[2], r[3]),
+            );
+            r[0] = _mm256_permute2x128_si256::<0x20>(a, c);
+            r[1] = _mm256_permute2x128_si256::<0x20>(b, d);
+            r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
+            r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
+        }
+    }
+}
+
+/// Ones where `a` is above `b`, as unsigned numbers.
+#[inline(always)]
+unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let top = _mm256_set1_epi64x(i64::MIN);
+        _mm256_cmpgt_epi64(_mm256_xor_si256(a, top), _mm256_xor_si256(b, top))
+    }
+}
