@@ -563,7 +563,7 @@ impl Session<'_> {
                     "-avx2" | "-portable" => false,
                     _ => true,
                 };
-                if !named(&name) && !(all && usual) {
+                if !(named(&name) || all && usual) {
                     continue;
                 }
                 for method in &methods {
