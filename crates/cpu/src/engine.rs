@@ -188,19 +188,20 @@ impl Engine for CpuEngine {
                 count::workspace(n, bits, threads),
             ),
             Algorithm::Hybrid => {
-                let instructions = self.means.instructions();
+                // Vectors sort by all bits of a word.
                 let whole = shape.argsort || (spec.bits == (0..bits) && !spec.codec.ties);
-                let key = if shape.argsort { argsort::word(n) } else { key };
-                let payload = if shape.argsort {
-                    0
-                } else {
-                    shape.payload_bytes
+                let instructions = match whole {
+                    true => self.means.instructions(),
+                    false => Instructions::Portable,
+                };
+                let shape_of_records = match shape.argsort {
+                    true => local::Shape::new(instructions, argsort::word(n), 0),
+                    false => local::Shape::new(instructions, key, shape.payload_bytes),
                 };
                 let measure = Measure {
                     n,
-                    record: key + payload,
+                    shape: shape_of_records,
                     made: shape.argsort,
-                    vectors: whole && local::has_vectors(instructions, key),
                 };
                 (
                     "hybrid",

@@ -9,7 +9,7 @@ use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 use crate::columns::{Columns, Payload};
 use crate::histogram;
 use crate::job::{self, Job, Workers};
-use crate::local::{self, Instructions, Local, passes};
+use crate::local::{self, Instructions, Local, Shape, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::scratch::Scratch;
@@ -68,12 +68,9 @@ pub(crate) struct Sorting<W, P, S, T> {
 #[derive(Clone, Copy)]
 pub(crate) struct Measure {
     pub(crate) n: usize,
-    /// Bytes of a record.
-    pub(crate) record: usize,
+    pub(crate) shape: Shape,
     /// Whether the records themselves need a place, too.
     pub(crate) made: bool,
-    /// Whether they are sorted by vectors.
-    pub(crate) vectors: bool,
 }
 
 impl Measure {
@@ -88,20 +85,20 @@ impl Measure {
     }
 
     fn column_bytes(&self) -> usize {
-        job::column_bytes(self.n, self.record)
+        job::column_bytes(self.n, self.shape.record)
     }
 
     /// Bytes of memory for a local sort of an input that is a single bucket.
     fn one_bytes(&self) -> usize {
         match self.n {
             ..=INSERTION_MAX => 0,
-            _ => local::bytes(self).next_multiple_of(64),
+            n => self.shape.bytes(n).next_multiple_of(64),
         }
     }
 
     /// Whether an input is a single bucket.
     fn fits_one(&self) -> bool {
-        self.n <= local::most_records(self, LOCAL_BYTES)
+        self.n <= self.shape.most_records(LOCAL_BYTES)
     }
 
     /// The digits of the passes of a sort whose keys are evenly spread: partitions from the top until a
@@ -113,10 +110,10 @@ impl Measure {
             return digits;
         }
         if !self.fits_one() || (threads > 1 && self.n >= PARALLEL_FROM) {
-            let most = local::most_records(self, worker_bytes(threads));
+            let most = self.shape.most_records(worker_bytes(threads));
             loop {
                 let wanted = local::partition_bits(bucket, most, threads);
-                let digit = digit_below(top, bits.start, wanted);
+                let digit = job::digit_below(top, bits.start, wanted);
                 digits.push(digit);
                 (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
                 if bucket <= most || top == bits.start {
@@ -136,15 +133,6 @@ impl Measure {
 /// Bytes of one worker's memory for local sorts: slots, or room for a bucket.
 fn worker_bytes(threads: usize) -> usize {
     (LOCAL_BYTES.min(ALL_LOCAL_BYTES / threads)).next_multiple_of(64)
-}
-
-/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
-pub(crate) fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
-    let bits = bits.min(top - low);
-    Digit {
-        shift: top - bits,
-        bits,
-    }
 }
 
 /// Sorts records in place.
@@ -245,12 +233,16 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         }
     }
 
+    fn shape(&self, means: &Means) -> Shape {
+        let payload = self.payload.bytes();
+        Shape::new(self.instructions(means), size_of::<W>(), payload)
+    }
+
     fn measure(&self, means: &Means) -> Measure {
         Measure {
             n: self.n,
-            record: self.record_bytes(),
+            shape: self.shape(means),
             made: self.data.is_none(),
-            vectors: local::has_vectors(self.instructions(means), size_of::<W>()),
         }
     }
 
@@ -258,7 +250,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     fn local(&self, means: &Means, bytes: usize) -> Local<W, S::After, T> {
         Local::new(
             self.instructions(means),
-            &self.measure(means),
+            self.shape(means),
             bytes,
             self.source.after(),
             W::mask(&self.bits),
@@ -334,7 +326,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let worker_bytes = worker_bytes(crew.threads());
             let local = self.local(means, worker_bytes);
             let wanted = local.partition_bits(n, crew);
-            let digit = digit_below(self.bits.end, self.bits.start, wanted);
+            let digit = job::digit_below(self.bits.end, self.bits.start, wanted);
             let reference = code(0);
             let mut chunks = job::chunks(0..n, crew);
             crew.for_each(&mut chunks, |chunk| {

@@ -8,7 +8,6 @@ use sweepsort_core::{Digit, Word};
 
 use crate::columns::{Columns, Payload};
 use crate::histogram::Chunk;
-use crate::hybrid::digit_below;
 use crate::local::Local;
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
@@ -16,6 +15,15 @@ use crate::scan;
 use crate::scatter::scatter;
 use crate::source::{Sink, Source, Stored};
 use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, RECOUNT_BITS};
+
+/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
+pub(crate) fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
+    let bits = bits.min(top - low);
+    Digit {
+        shift: top - bits,
+        bits,
+    }
+}
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {

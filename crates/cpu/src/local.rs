@@ -1,17 +1,20 @@
 //! A bucket sorted in cache: in [`bins`], by vectors, where the machine has the instructions and the
 //! keys are spread; in counting [`passes`] otherwise.
 
-pub(crate) mod bins;
+// Other machines have no vectors here yet.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod bins;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod network;
 pub(crate) mod passes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use sweepsort_core::{Width, Word};
+use sweepsort_core::Word;
 
 use crate::columns::{Columns, Payload};
-use crate::hybrid::Measure;
 use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
@@ -36,15 +39,17 @@ impl Instructions {
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f")
+            let scalar = is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt");
+            let wide = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("bmi2")
-            {
+                && is_x86_feature_detected!("avx512vl");
+            if scalar && wide {
                 return Instructions::Avx512;
             }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+            if scalar && is_x86_feature_detected!("avx2") {
                 return Instructions::Avx2;
             }
         }
@@ -52,25 +57,39 @@ impl Instructions {
     }
 }
 
-/// Whether there are vectors for keys of some bytes among some instructions.
-pub(crate) fn has_vectors(instructions: Instructions, key: usize) -> bool {
-    instructions > Instructions::Portable && (key == 4 || key == 8)
+/// Records, as a local sort sees them.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// Bytes of a record.
+    pub(crate) record: usize,
+    /// Whether they can be sorted by vectors.
+    vectors: bool,
 }
 
-/// Bytes of memory for a bucket of all records.
-pub(crate) fn bytes(measure: &Measure) -> usize {
-    let passes = measure.n * measure.record + 16;
-    match measure.vectors {
-        true => bins::bytes(measure).max(passes),
-        false => passes,
+impl Shape {
+    /// Records of a key of `key` bytes and a payload of `payload`.
+    pub(crate) fn new(instructions: Instructions, key: usize, payload: usize) -> Self {
+        Shape {
+            record: key + payload,
+            vectors: instructions > Instructions::Portable && (key == 4 || key == 8),
+        }
     }
-}
 
-/// The most records that are sorted locally with so many bytes of memory.
-pub(crate) fn most_records(measure: &Measure, bytes: usize) -> usize {
-    match measure.vectors {
-        true => bins::most_records(measure, bytes),
-        false => PASSES_BYTES.min(bytes.saturating_sub(16)) / measure.record,
+    /// Bytes of memory for a bucket of `n` records.
+    pub(crate) fn bytes(self, n: usize) -> usize {
+        let passes = n * self.record + 16;
+        match self.vectors {
+            true => bins::bytes(n, self.record).max(passes),
+            false => passes,
+        }
+    }
+
+    /// The most records that are sorted locally with so many bytes of memory.
+    pub(crate) fn most_records(self, bytes: usize) -> usize {
+        match bins::most_records(bytes, self.record) {
+            most if self.vectors && most > 0 => most,
+            _ => PASSES_BYTES.min(bytes.saturating_sub(16)) / self.record,
+        }
     }
 }
 
@@ -100,7 +119,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     /// lies in memory.
     pub(crate) fn new(
         instructions: Instructions,
-        measure: &Measure,
+        shape: Shape,
         bytes: usize,
         reading: R,
         mask: W,
@@ -109,7 +128,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         Local {
             instructions,
             bytes,
-            most: most_records(measure, bytes),
+            most: shape.most_records(bytes),
             reading,
             mask,
             sink,
@@ -210,51 +229,9 @@ unsafe fn in_bins<W: Word, P: Payload>(
     memory: *mut u8,
     bytes: usize,
 ) -> bool {
-    // SAFETY: the caller's promise.
     #[cfg(target_arch = "x86_64")]
-    unsafe {
-        use x86::{Half32, Half64, Wide32, Wide64};
-
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-        unsafe fn wide<L: lanes::Lanes, P: Payload>(
-            from: Columns<L::Word, P>,
-            to: Columns<L::Word, P>,
-            n: usize,
-            memory: *mut u8,
-            bytes: usize,
-        ) -> bool {
-            // SAFETY: the caller's promise.
-            unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
-        }
-
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-        unsafe fn half<L: lanes::Lanes, P: Payload>(
-            from: Columns<L::Word, P>,
-            to: Columns<L::Word, P>,
-            n: usize,
-            memory: *mut u8,
-            bytes: usize,
-        ) -> bool {
-            // SAFETY: the caller's promise.
-            unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
-        }
-
-        match (instructions, W::WIDTH) {
-            (Instructions::Avx512, Width::W32) => {
-                wide::<Wide32, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            (Instructions::Avx512, Width::W64) => {
-                wide::<Wide64, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            (Instructions::Avx2, Width::W32) => {
-                half::<Half32, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            (Instructions::Avx2, Width::W64) => {
-                half::<Half64, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            _ => false,
-        }
-    }
+    // SAFETY: the caller's promise.
+    return unsafe { x86::in_bins(instructions, from, to, n, memory, bytes) };
     #[cfg(not(target_arch = "x86_64"))]
     {
         let _ = (instructions, from, to, n, memory, bytes);
@@ -284,13 +261,8 @@ mod tests {
         order.sort_by_key(|&i| keys[i]);
         let (mut from, mut from_held) = (keys.to_vec(), held.clone());
         let (mut to, mut to_held) = (vec![W::ZERO; n], vec![0u8; n * bytes]);
-        let measure = Measure {
-            n,
-            record: size_of::<W>() + bytes,
-            made: false,
-            vectors: true,
-        };
-        let mut memory = vec![0u128; super::bytes(&measure).div_ceil(16) + 4];
+        let room = Shape::new(Instructions::Avx512, size_of::<W>(), bytes).bytes(n);
+        let mut memory = vec![0u128; room.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: all have room for `n` records, the memory for their slots and a line.
         let sorted = unsafe {
@@ -300,7 +272,7 @@ mod tests {
                 Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
                 n,
                 start.add(start.align_offset(64)),
-                super::bytes(&measure),
+                room,
             )
         };
         assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
@@ -351,6 +323,22 @@ mod tests {
                 width::<u32>(instructions);
                 width::<u64>(instructions);
             }
+        }
+    }
+
+    /// Many threads share what memory there is for local sorts; too little for slots is refused.
+    #[test]
+    fn little_memory_is_not_for_bins() {
+        let shape = Shape::new(Instructions::detect(), 4, 4);
+        for bytes in [100, 10_000, 16_447] {
+            assert_eq!(shape.most_records(bytes), (bytes - 16) / 8);
+            let mut keys = [2u32, 1];
+            let mut memory = vec![0u128; bytes.div_ceil(16)];
+            let columns = Columns::new(keys.as_mut_ptr(), keys.as_mut_ptr().cast(), Nothing);
+            let start = memory.as_mut_ptr().cast();
+            // SAFETY: the columns have two records, and the memory has its bytes.
+            let done = unsafe { in_bins(Instructions::detect(), columns, columns, 2, start, 100) };
+            assert!(!done);
         }
     }
 

@@ -22,7 +22,6 @@ use sweepsort_core::Word;
 use super::lanes::Lanes;
 use super::network;
 use crate::columns::{Columns, Payload};
-use crate::hybrid::Measure;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
 
 /// The most keys that a bin may have.
@@ -56,14 +55,14 @@ fn most_bins(bytes: usize, record: usize) -> usize {
     }
 }
 
-/// Bytes of memory for a bucket of all records.
-pub(crate) fn bytes(measure: &Measure) -> usize {
-    slots_bytes(wanted(measure.n), measure.record)
+/// Bytes of memory for a bucket of `n` records.
+pub(super) fn bytes(n: usize, record: usize) -> usize {
+    slots_bytes(wanted(n), record)
 }
 
 /// The most records of a bucket that is sorted with so many bytes of memory.
-pub(crate) fn most_records(measure: &Measure, bytes: usize) -> usize {
-    most_bins(bytes, measure.record) * BIN_MEAN_MAX
+pub(super) fn most_records(bytes: usize, record: usize) -> usize {
+    most_bins(bytes, record) * BIN_MEAN_MAX
 }
 
 /// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false, for keys
@@ -97,6 +96,9 @@ pub(super) unsafe fn sort<L: Lanes, P: Payload>(
             return false;
         }
         let bins = wanted(n).min(most_bins(bytes, from.record_bytes()));
+        if n > bins * BIN_MEAN_MAX {
+            return false;
+        }
         let placing = Placing::new(least, range, bins);
         let row_shift = bins.next_power_of_two().ilog2();
         let keys: *mut L::Word = memory.cast();

@@ -1,22 +1,84 @@
-//! [`Lanes`] by the vectors of x86-64: AVX-512 and AVX2.
+//! [`Lanes`] by the vectors of x86-64, AVX-512 and AVX2, and the sort in bins compiled for each.
 
 use std::arch::x86_64::*;
 
-use super::bins::{Placing, ROW_BITS};
+use sweepsort_core::{Width, Word};
+
+use super::Instructions;
+use super::bins::{self, Placing, ROW_BITS};
 use super::lanes::Lanes;
+use crate::columns::{Columns, Payload};
+
+/// See [`super::in_bins`].
+///
+/// # Safety
+/// As [`bins::sort`]; the machine has the instructions.
+pub(super) unsafe fn in_bins<W: Word, P: Payload>(
+    instructions: Instructions,
+    from: Columns<W, P>,
+    to: Columns<W, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (instructions, W::WIDTH) {
+            (Instructions::Avx512, Width::W32) => {
+                wide::<Wide32, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            (Instructions::Avx512, Width::W64) => {
+                wide::<Wide64, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            (Instructions::Avx2, Width::W32) => {
+                half::<Half32, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            (Instructions::Avx2, Width::W64) => {
+                half::<Half64, P>(from.cast(), to.cast(), n, memory, bytes)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// [`bins::sort`], compiled for AVX-512.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+unsafe fn wide<L: Lanes, P: Payload>(
+    from: Columns<L::Word, P>,
+    to: Columns<L::Word, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
+}
+
+/// [`bins::sort`], compiled for AVX2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+unsafe fn half<L: Lanes, P: Payload>(
+    from: Columns<L::Word, P>,
+    to: Columns<L::Word, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
+}
 
 /// 16 lanes of 32 bits, by AVX-512.
 #[derive(Clone, Copy)]
-pub(super) struct Wide32;
+struct Wide32;
 /// 8 lanes of 64 bits, by AVX-512.
 #[derive(Clone, Copy)]
-pub(super) struct Wide64;
+struct Wide64;
 /// 8 lanes of 32 bits, by AVX2.
 #[derive(Clone, Copy)]
-pub(super) struct Half32;
+struct Half32;
 /// 4 lanes of 64 bits, by AVX2.
 #[derive(Clone, Copy)]
-pub(super) struct Half64;
+struct Half64;
 
 /// Functions of instructions.
 macro_rules! instructions {
