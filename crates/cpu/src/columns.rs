@@ -215,6 +215,15 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { std::slice::from_raw_parts_mut(self.keys, n) }
     }
 
+    /// The places of the first `n` keys.
+    ///
+    /// # Safety
+    /// There is room for `n` keys, and nobody else uses it while the slice lives.
+    pub(crate) unsafe fn keys_room<'a>(self, n: usize) -> &'a mut [MaybeUninit<W>] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.keys.cast(), n) }
+    }
+
     /// Key `i`.
     ///
     /// # Safety

@@ -180,7 +180,6 @@ impl Engine for CpuEngine {
 
     fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {
         let (n, bits, threads) = (shape.keys, shape.width.bits(), self.means.pool.threads());
-        let key = shape.width.bytes();
         let (algorithm, digits, workspace_bytes) = match self.algorithm(shape, spec)? {
             Algorithm::Count => (
                 "count",
@@ -188,19 +187,14 @@ impl Engine for CpuEngine {
                 count::workspace(n, bits, threads),
             ),
             Algorithm::Hybrid => {
-                // Vectors sort by all bits of a word.
                 let whole = shape.argsort || (spec.bits == (0..bits) && !spec.codec.ties);
-                let instructions = match whole {
-                    true => self.means.instructions(),
-                    false => Instructions::Portable,
-                };
-                let shape_of_records = match shape.argsort {
-                    true => local::Shape::new(instructions, argsort::word(n), 0),
-                    false => local::Shape::new(instructions, key, shape.payload_bytes),
+                let (key, payload) = match shape.argsort {
+                    true => (argsort::word(n), 0),
+                    false => (shape.width.bytes(), shape.payload_bytes),
                 };
                 let measure = Measure {
                     n,
-                    shape: shape_of_records,
+                    shape: local::Shape::new(self.means.instructions(whole), key, payload),
                     made: shape.argsort,
                 };
                 (

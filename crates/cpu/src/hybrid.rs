@@ -28,9 +28,13 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// The instructions that may be used.
-    pub(crate) fn instructions(&self) -> Instructions {
-        self.instructions.unwrap_or_else(Instructions::detect)
+    /// The instructions for a sort, `whole` if all bits of a word tell records apart: by these
+    /// vectors sort.
+    pub(crate) fn instructions(&self, whole: bool) -> Instructions {
+        match whole {
+            true => self.instructions.unwrap_or_else(Instructions::detect),
+            false => Instructions::Portable,
+        }
     }
 }
 
@@ -130,6 +134,10 @@ impl Measure {
     }
 }
 
+/// Something that starts on a line of the cache.
+#[repr(align(64))]
+struct Line<T>(T);
+
 /// Bytes of one worker's memory for local sorts: slots, or room for a bucket.
 fn worker_bytes(threads: usize) -> usize {
     (LOCAL_BYTES.min(ALL_LOCAL_BYTES / threads)).next_multiple_of(64)
@@ -225,17 +233,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         size_of::<W>() + self.payload.bytes()
     }
 
-    /// The instructions that may be used.
-    fn instructions(&self, means: &Means) -> Instructions {
-        match self.whole {
-            true => means.instructions(),
-            false => Instructions::Portable,
-        }
-    }
-
     fn shape(&self, means: &Means) -> Shape {
         let payload = self.payload.bytes();
-        Shape::new(self.instructions(means), size_of::<W>(), payload)
+        Shape::new(means.instructions(self.whole), size_of::<W>(), payload)
     }
 
     fn measure(&self, means: &Means) -> Measure {
@@ -249,7 +249,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// The local sort, with so much memory.
     fn local(&self, means: &Means, bytes: usize) -> Local<W, S::After, T> {
         Local::new(
-            self.instructions(means),
+            means.instructions(self.whole),
             self.shape(means),
             bytes,
             self.source.after(),
@@ -278,20 +278,21 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let measure = self.measure(means);
             let own = measure.one_bytes();
             let bytes = measure.workspace(1);
-            let mut stack = MaybeUninit::<[u128; STACK_BYTES / 16]>::uninit();
+            let mut stack = Line(MaybeUninit::<[u8; STACK_BYTES]>::uninit());
             let block = match bytes {
                 ..=STACK_BYTES => None,
                 _ => Some(means.scratch.take(bytes)?),
             };
             let memory: *mut u8 = block
                 .as_ref()
-                .map_or(stack.as_mut_ptr().cast(), |block| block.start());
+                .map_or(stack.0.as_mut_ptr().cast(), |block| block.start());
             let data = self
                 .data
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
             if !S::STAYS {
-                for i in 0..n {
-                    data.store(i, self.source.load(i).1);
+                // Payloads lie there already, if there are any.
+                for (i, key) in data.keys_room(n).iter_mut().enumerate() {
+                    key.write(self.source.load(i).1.0);
                 }
             }
             report.passes_run = self.local(means, own).sort(data, data, n, memory, 0);
@@ -370,7 +371,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             read_until(Stage::Histogram, &mut report.stages);
             // Presorted input is gone, so some bit varies.
             if let Some(digit) = digit {
-                let mut buckets = job.scatter_first(&mut chunks, n, self.source, digit);
+                let mut buckets = job.scatter_first(&mut chunks, self.source, digit);
                 read_until(Stage::Scatter, &mut report.stages);
                 job.finish_first(&mut buckets);
                 read_until(Stage::Local, &mut report.stages);

@@ -167,8 +167,8 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
     }
 
     /// Counts the digits of all chunks not counted yet. Where the digit's highest bits are the same
-    /// in all keys, counts again by the top varying digit, of `wanted` bits. Returns the digit counted, or `None` if
-    /// all keys tie.
+    /// in all keys, counts again by the top varying digit, of `wanted` bits. Returns the digit counted,
+    /// or `None` if all keys tie.
     ///
     /// # Safety
     /// The source has the chunks' records, and nobody writes them now.
@@ -234,19 +234,18 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             .collect()
     }
 
-    /// Sorts `n` counted records of a source.
+    /// Moves all records, counted, from their source to their first buckets.
     ///
     /// # Safety
     /// The source has them, and nobody else uses them now.
     pub(crate) unsafe fn scatter_first<S: Source<W, P>>(
         &self,
         chunks: &mut [Chunk<W>],
-        n: usize,
         source: S,
         digit: Digit,
     ) -> Vec<Bucket> {
         let all = Bucket {
-            range: 0..n,
+            range: 0..self.n,
             below: self.bits.end,
             window: 0,
             passes: 0,

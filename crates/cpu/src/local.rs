@@ -22,6 +22,8 @@ use crate::tuning::{
     BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS, PASSES_BYTES,
 };
 use passes::Tables;
+#[cfg(target_arch = "x86_64")]
+use x86::in_bins;
 
 /// Which instructions the local sort may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -216,27 +218,17 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     }
 }
 
-/// Sorts the `n` records of `from` by their whole keys, stably, into `to`, in bins; or returns false
-/// and has written nothing, for there are no vectors for such keys, or they crowd.
-///
-/// # Safety
-/// As [`bins::sort`]; the machine has the instructions.
+/// Other machines have no vectors here yet.
+#[cfg(not(target_arch = "x86_64"))]
 unsafe fn in_bins<W: Word, P: Payload>(
-    instructions: Instructions,
-    from: Columns<W, P>,
-    to: Columns<W, P>,
-    n: usize,
-    memory: *mut u8,
-    bytes: usize,
+    _: Instructions,
+    _: Columns<W, P>,
+    _: Columns<W, P>,
+    _: usize,
+    _: *mut u8,
+    _: usize,
 ) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the caller's promise.
-    return unsafe { x86::in_bins(instructions, from, to, n, memory, bytes) };
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = (instructions, from, to, n, memory, bytes);
-        false
-    }
+    false
 }
 
 #[cfg(test)]

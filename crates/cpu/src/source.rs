@@ -86,7 +86,7 @@ impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
 pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
     /// Whether they may lie anywhere, and need not be where they came from.
     const ANYWHERE: bool;
-    /// Whether the records from `start` on, `keys`, are in order now.
+    /// The records from `start` on are in order now; their keys are `keys`.
     ///
     /// # Safety
     /// Nobody else uses their places.

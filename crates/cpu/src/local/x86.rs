@@ -9,7 +9,8 @@ use super::bins::{self, Placing, ROW_BITS};
 use super::lanes::Lanes;
 use crate::columns::{Columns, Payload};
 
-/// See [`super::in_bins`].
+/// Sorts the `n` records of `from` by their whole keys, stably, into `to`, in bins; or returns false
+/// and has written nothing, for there are no vectors for such keys, or they crowd.
 ///
 /// # Safety
 /// As [`bins::sort`]; the machine has the instructions.
