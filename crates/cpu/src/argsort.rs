@@ -126,7 +126,7 @@ mod tests {
     use sweepsort_core::Codec;
 
     use super::*;
-    use crate::local::Instructions;
+    use crate::instructions::Instructions;
     use crate::scratch::Scratch;
 
     /// Words of 128 bits, which only more than 2^32 keys would need, sort as those of 64 do; also

@@ -273,7 +273,6 @@ impl<W: Word, P: Payload> Columns<W, P> {
     }
 
     /// The same columns, for a type of word that is this one by another name.
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn cast<V: Word>(self) -> Columns<V, P> {
         assert_eq!(V::WIDTH, W::WIDTH);
         Columns::new(self.keys.cast(), self.payloads, self.payload)

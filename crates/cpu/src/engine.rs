@@ -7,7 +7,8 @@ use sweepsort_core::{
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
 use crate::hybrid::{self, Means, Measure, Records};
-use crate::local::{self, Instructions};
+use crate::instructions::Instructions;
+use crate::local;
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 use crate::{argsort, count};

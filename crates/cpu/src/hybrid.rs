@@ -8,8 +8,9 @@ use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::columns::{Columns, Payload};
 use crate::histogram;
+use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
-use crate::local::{self, Instructions, Local, Shape, passes};
+use crate::local::{self, Local, Shape, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::scratch::Scratch;

@@ -20,7 +20,9 @@
 //! | `hybrid` | the algorithm: what it needs, small input, the first look |
 //! | `job` | partitions and buckets, until all are finished |
 //! | `histogram`, `scan`, `scatter` | the stages of a partition |
-//! | `local` | a bucket sorted in cache: `bins` (by vectors: `lanes`, `x86`, `network`) or `passes` |
+//! | `local` | a bucket sorted in cache: `bins` (by vectors, in columns of a `network`) or `passes` |
+//! | `placing` | places for keys, evenly over a range |
+//! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |
 //! | `argsort` | the index, sorted with the codes in one word |
 //! | `source`, `reading` | where records come from and go to; a word and its code |
@@ -34,9 +36,14 @@ mod count;
 mod engine;
 mod histogram;
 mod hybrid;
+mod instructions;
 mod job;
+// Machines other than x86-64 have no vectors here yet.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod lanes;
 mod local;
 mod map;
+mod placing;
 mod pool;
 mod reading;
 mod scan;
@@ -46,4 +53,4 @@ mod source;
 mod tuning;
 
 pub use engine::CpuEngine;
-pub use local::Instructions;
+pub use instructions::Instructions;

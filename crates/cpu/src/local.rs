@@ -1,20 +1,15 @@
 //! A bucket sorted in cache: in [`bins`], by vectors, where the machine has the instructions and the
 //! keys are spread; in counting [`passes`] otherwise.
 
-// Other machines have no vectors here yet.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-mod bins;
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-mod lanes;
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(crate) mod bins;
 mod network;
 pub(crate) mod passes;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 use sweepsort_core::Word;
 
 use crate::columns::{Columns, Payload};
+use crate::instructions::Instructions;
+use crate::lanes::by_vectors;
 use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
@@ -22,42 +17,6 @@ use crate::tuning::{
     BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS, PASSES_BYTES,
 };
 use passes::Tables;
-#[cfg(target_arch = "x86_64")]
-use x86::in_bins;
-
-/// Which instructions the local sort may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Instructions {
-    /// Those that every machine has.
-    Portable,
-    /// Vectors of 256 bits.
-    Avx2,
-    /// Vectors of 512 bits.
-    Avx512,
-}
-
-impl Instructions {
-    /// The best that this machine has.
-    pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let scalar = is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt");
-            let wide = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            if scalar && wide {
-                return Instructions::Avx512;
-            }
-            if scalar && is_x86_feature_detected!("avx2") {
-                return Instructions::Avx2;
-            }
-        }
-        Instructions::Portable
-    }
-}
 
 /// Records, as a local sort sees them.
 #[derive(Clone, Copy)]
@@ -218,17 +177,28 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     }
 }
 
-/// Other machines have no vectors here yet.
-#[cfg(not(target_arch = "x86_64"))]
+/// Sorts in bins, by vectors; or returns false and has written nothing, for there are no vectors for
+/// such keys, or they crowd.
+///
+/// # Safety
+/// As [`bins::Bucket::run`]; the machine has the instructions.
 unsafe fn in_bins<W: Word, P: Payload>(
-    _: Instructions,
-    _: Columns<W, P>,
-    _: Columns<W, P>,
-    _: usize,
-    _: *mut u8,
-    _: usize,
+    instructions: Instructions,
+    from: Columns<W, P>,
+    to: Columns<W, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
 ) -> bool {
-    false
+    let bucket = bins::Bucket {
+        from,
+        to,
+        n,
+        memory,
+        bytes,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { by_vectors::<W, _>(instructions, bucket) }.unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -19,22 +19,20 @@ use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
-use super::lanes::Lanes;
 use super::network;
 use crate::columns::{Columns, Payload};
+use crate::lanes::{Lanes, Vectored};
+use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
 
 /// The most keys that a bin may have.
 const ROWS: usize = 32;
 /// Bits of a row's number.
-pub(super) const ROW_BITS: u32 = ROWS.ilog2();
+pub(crate) const ROW_BITS: u32 = ROWS.ilog2();
 /// Bins are sorted by the vector: as many as the widest one has lanes.
 const LANES_MAX: usize = 16;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
-/// Keys whose bins are computed together.
-const STRIP: usize = 256;
-
 /// How many bins `n` records want.
 fn wanted(n: usize) -> usize {
     n.div_ceil(BIN_MEAN)
@@ -65,83 +63,95 @@ pub(super) fn most_records(bytes: usize, record: usize) -> usize {
     most_bins(bytes, record) * BIN_MEAN_MAX
 }
 
-/// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false, for keys
-/// crowd, and has written nothing.
-///
-/// # Safety
-/// The machine has the lanes' instructions. `from` and `to` have `n` records each, the same ones or
-/// others, and no more than the [`most_records`] of the memory, which has so many bytes and starts on
-/// a line; nobody else uses them now.
-#[inline(always)]
-pub(super) unsafe fn sort<L: Lanes, P: Payload>(
-    from: Columns<L::Word, P>,
-    to: Columns<L::Word, P>,
-    n: usize,
-    memory: *mut u8,
-    bytes: usize,
-) -> bool {
-    // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
-    // are within the memory.
-    unsafe {
-        let (least, greatest) = extremes(from.keys(n));
-        let range = greatest.wrapping_sub(least);
-        if range == L::Word::ZERO {
-            if !from.same(to) {
-                from.copy_to(to, n);
+/// A bucket to be sorted in bins.
+pub(super) struct Bucket<W, P> {
+    pub(super) from: Columns<W, P>,
+    pub(super) to: Columns<W, P>,
+    pub(super) n: usize,
+    pub(super) memory: *mut u8,
+    /// Bytes of memory.
+    pub(super) bytes: usize,
+}
+
+impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
+    type Output = bool;
+
+    /// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false, for
+    /// keys crowd, and has written nothing.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions. `from` and `to` have `n` records each, the same ones
+    /// or others, and no more than the [`most_records`] of the memory, which has so many bytes and
+    /// starts on a line; nobody else uses them now.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> bool {
+        let (from, to) = (self.from.cast::<L::Word>(), self.to.cast::<L::Word>());
+        let Bucket {
+            n, memory, bytes, ..
+        } = self;
+        // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
+        // are within the memory.
+        unsafe {
+            let (least, greatest) = extremes(from.keys(n));
+            let range = greatest.wrapping_sub(least);
+            if range == L::Word::ZERO {
+                if !from.same(to) {
+                    from.copy_to(to, n);
+                }
+                return true;
             }
-            return true;
-        }
-        // Where keys have fewer values than that, bins overflow.
-        if range.widen() < (n / (ROWS / 2)) as u128 {
-            return false;
-        }
-        let bins = wanted(n).min(most_bins(bytes, from.record_bytes()));
-        if n > bins * BIN_MEAN_MAX {
-            return false;
-        }
-        let placing = Placing::new(least, range, bins);
-        let row_shift = bins.next_power_of_two().ilog2();
-        let keys: *mut L::Word = memory.cast();
-        let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
-        let counts = payloads.add((ROWS << row_shift) * from.payload().bytes());
-        counts.write_bytes(0, bins);
-        let all = placing.each::<L>(from.keys_start(), n, |i, bin| {
-            let (key, held) = from.load(i);
-            let row = usize::from(*counts.add(bin));
-            if row == ROWS {
+            // Where keys have fewer values than that, bins overflow.
+            if range.widen() < (n / (ROWS / 2)) as u128 {
                 return false;
             }
-            *keys.add((row << row_shift) + bin) = key;
-            from.payload()
-                .store(payloads, (bin << ROW_BITS) + row, held);
-            *counts.add(bin) = (row + 1) as u8;
-            true
-        });
-        if !all {
-            return false;
-        }
-        let slots = Slots::<L, P> {
-            keys,
-            payloads,
-            counts,
-            row_shift,
-            payload: from.payload(),
-        };
-        let mut done = 0;
-        for bin in (0..bins).step_by(L::LANES) {
-            let counts = std::slice::from_raw_parts(counts.add(bin), L::LANES);
-            let sum = counts.iter().map(|&count| usize::from(count)).sum();
-            let (to, room) = (to.from(done), n - done);
-            match counts.iter().max() {
-                None | Some(0) => {}
-                Some(1..=8) => slots.collect::<8>(bin, to, sum, room),
-                Some(9..=16) => slots.collect::<16>(bin, to, sum, room),
-                Some(17..=24) => slots.collect::<24>(bin, to, sum, room),
-                Some(_) => slots.collect::<32>(bin, to, sum, room),
+            let bins = wanted(n).min(most_bins(bytes, from.record_bytes()));
+            if n > bins * BIN_MEAN_MAX {
+                return false;
             }
-            done += sum;
+            let placing = Placing::new(least, range, bins);
+            let row_shift = bins.next_power_of_two().ilog2();
+            let keys: *mut L::Word = memory.cast();
+            let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
+            let counts = payloads.add((ROWS << row_shift) * from.payload().bytes());
+            counts.write_bytes(0, bins);
+            let all = placing.each::<L>(from.keys_start(), n, |i, bin| {
+                let (key, held) = from.load(i);
+                let row = usize::from(*counts.add(bin));
+                if row == ROWS {
+                    return false;
+                }
+                *keys.add((row << row_shift) + bin) = key;
+                from.payload()
+                    .store(payloads, (bin << ROW_BITS) + row, held);
+                *counts.add(bin) = (row + 1) as u8;
+                true
+            });
+            if !all {
+                return false;
+            }
+            let slots = Slots::<L, P> {
+                keys,
+                payloads,
+                counts,
+                row_shift,
+                payload: from.payload(),
+            };
+            let mut done = 0;
+            for bin in (0..bins).step_by(L::LANES) {
+                let counts = std::slice::from_raw_parts(counts.add(bin), L::LANES);
+                let sum = counts.iter().map(|&count| usize::from(count)).sum();
+                let (to, room) = (to.from(done), n - done);
+                match counts.iter().max() {
+                    None | Some(0) => {}
+                    Some(1..=8) => slots.collect::<8>(bin, to, sum, room),
+                    Some(9..=16) => slots.collect::<16>(bin, to, sum, room),
+                    Some(17..=24) => slots.collect::<24>(bin, to, sum, room),
+                    Some(_) => slots.collect::<32>(bin, to, sum, room),
+                }
+                done += sum;
+            }
+            true
         }
-        true
     }
 }
 
@@ -152,64 +162,6 @@ fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
             (least.min(key), greatest.max(key))
         })
-}
-
-/// Which of some places a key goes to, greater keys to later ones.
-#[derive(Clone, Copy)]
-pub(super) struct Placing<W> {
-    /// The least key.
-    pub(super) least: W,
-    /// Leading zeros of the greatest distance from it. Without them, its upper 32 bits are taken.
-    pub(super) zeros: u32,
-    /// Places for each such distance, times 2^32; below 2^32.
-    pub(super) scale: u64,
-}
-
-impl<W: Word> Placing<W> {
-    /// Places for keys from the least one on, over a range.
-    #[inline(always)]
-    fn new(least: W, range: W, places: usize) -> Self {
-        let zeros = range.leading_zeros();
-        let distances = ((range << zeros) >> (W::BITS - 32)).low_usize() as u64 + 1;
-        Placing {
-            least,
-            zeros,
-            scale: ((places as u64) << 32) / distances,
-        }
-    }
-
-    /// The place of a key.
-    #[inline(always)]
-    fn of(&self, key: W) -> usize {
-        let distance = (key.wrapping_sub(self.least) << self.zeros) >> (W::BITS - 32);
-        ((distance.low_usize() as u64 * self.scale) >> 32) as usize
-    }
-
-    /// Calls `put` with each of `n` keys' number and place, until it returns false.
-    #[inline(always)]
-    unsafe fn each<L: Lanes<Word = W>>(
-        &self,
-        keys: *const W,
-        n: usize,
-        mut put: impl FnMut(usize, usize) -> bool,
-    ) -> bool {
-        let mut strip = [0u32; STRIP];
-        let whole = n - n % STRIP;
-        // SAFETY: there are `n` keys, and as many places as keys in a strip.
-        unsafe {
-            for start in (0..whole).step_by(STRIP) {
-                for at in (0..STRIP).step_by(L::LANES) {
-                    L::places(keys.add(start + at), self, strip.as_mut_ptr().add(at));
-                }
-                for (i, &place) in strip.iter().enumerate() {
-                    if !put(start + i, place as usize) {
-                        return false;
-                    }
-                }
-            }
-            (whole..n).all(|i| put(i, self.of(keys.add(i).read())))
-        }
-    }
 }
 
 /// Filled slots.

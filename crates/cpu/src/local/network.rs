@@ -4,7 +4,7 @@
 //! Batcher's odd-even mergesort. A line of a table is a layer, whose exchanges do not depend on
 //! each other; `a b` leaves the lesser of rows `a` and `b` in `a`.
 
-use super::lanes::Lanes;
+use crate::lanes::Lanes;
 
 /// Exchanges two rows where they are out of order.
 macro_rules! exchange {

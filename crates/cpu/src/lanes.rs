@@ -1,15 +1,19 @@
-//! Vectors of words, as wide as the machine's instructions.
+//! Vectors of words, as wide as the machine's instructions, and code compiled for each kind.
 
 use sweepsort_core::Word;
 
-use super::bins::Placing;
+use crate::instructions::Instructions;
+use crate::placing::Placing;
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 /// One kind of vector.
 ///
 /// # Safety
 /// Every function wants a machine that has the kind's instructions; pointers need no alignment, and
 /// reach whole vectors.
-pub(super) trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     /// What is in a lane.
     type Word: Word;
     /// All lanes.
@@ -26,9 +30,9 @@ pub(super) trait Lanes: Copy {
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn and(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn or(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Shifted up by [`ROW_BITS`](super::bins::ROW_BITS).
+    /// Shifted up by [`ROW_BITS`](crate::local::bins::ROW_BITS).
     unsafe fn shl_row(a: Self::Vector) -> Self::Vector;
-    /// Shifted down by [`ROW_BITS`](super::bins::ROW_BITS).
+    /// Shifted down by [`ROW_BITS`](crate::local::bins::ROW_BITS).
     unsafe fn shr_row(a: Self::Vector) -> Self::Vector;
     /// Counters of a byte each, widened to a lane each.
     unsafe fn widen(counts: *const u8) -> Self::Vector;
@@ -40,4 +44,33 @@ pub(super) trait Lanes: Copy {
     unsafe fn places(keys: *const Self::Word, placing: &Placing<Self::Word>, places: *mut u32);
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
+}
+
+/// Work that is compiled for every kind of vectors.
+pub(crate) trait Vectored {
+    type Output;
+
+    /// Does the work. To be inlined, so that it is compiled with the lanes' instructions.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions.
+    unsafe fn run<L: Lanes>(self) -> Self::Output;
+}
+
+/// Does some work by vectors of words as wide as `W`; or returns the work, for there are none.
+///
+/// # Safety
+/// The machine has the instructions, and what the work itself wants is given.
+pub(crate) unsafe fn by_vectors<W: Word, T: Vectored>(
+    instructions: Instructions,
+    work: T,
+) -> Result<T::Output, T> {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise.
+    return unsafe { x86::by_vectors::<W, T>(instructions, work) };
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = instructions;
+        Err(work)
+    }
 }

@@ -1,71 +1,46 @@
-//! [`Lanes`] by the vectors of x86-64, AVX-512 and AVX2, and the sort in bins compiled for each.
+//! [`Lanes`] by the vectors of x86-64, AVX-512 and AVX2.
 
 use std::arch::x86_64::*;
 
 use sweepsort_core::{Width, Word};
 
-use super::Instructions;
-use super::bins::{self, Placing, ROW_BITS};
-use super::lanes::Lanes;
-use crate::columns::{Columns, Payload};
+use super::{Lanes, Vectored};
+use crate::instructions::Instructions;
+use crate::local::bins::ROW_BITS;
+use crate::placing::Placing;
 
-/// Sorts the `n` records of `from` by their whole keys, stably, into `to`, in bins; or returns false
-/// and has written nothing, for there are no vectors for such keys, or they crowd.
+/// See [`by_vectors`](super::by_vectors).
 ///
 /// # Safety
-/// As [`bins::sort`]; the machine has the instructions.
-pub(super) unsafe fn in_bins<W: Word, P: Payload>(
+/// As there.
+pub(super) unsafe fn by_vectors<W: Word, T: Vectored>(
     instructions: Instructions,
-    from: Columns<W, P>,
-    to: Columns<W, P>,
-    n: usize,
-    memory: *mut u8,
-    bytes: usize,
-) -> bool {
+    work: T,
+) -> Result<T::Output, T> {
     // SAFETY: the caller's promise.
     unsafe {
-        match (instructions, W::WIDTH) {
-            (Instructions::Avx512, Width::W32) => {
-                wide::<Wide32, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            (Instructions::Avx512, Width::W64) => {
-                wide::<Wide64, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            (Instructions::Avx2, Width::W32) => {
-                half::<Half32, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            (Instructions::Avx2, Width::W64) => {
-                half::<Half64, P>(from.cast(), to.cast(), n, memory, bytes)
-            }
-            _ => false,
-        }
+        Ok(match (instructions, W::WIDTH) {
+            (Instructions::Avx512, Width::W32) => wide::<Wide32, T>(work),
+            (Instructions::Avx512, Width::W64) => wide::<Wide64, T>(work),
+            (Instructions::Avx2, Width::W32) => half::<Half32, T>(work),
+            (Instructions::Avx2, Width::W64) => half::<Half64, T>(work),
+            _ => return Err(work),
+        })
     }
 }
 
-/// [`bins::sort`], compiled for AVX-512.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-unsafe fn wide<L: Lanes, P: Payload>(
-    from: Columns<L::Word, P>,
-    to: Columns<L::Word, P>,
-    n: usize,
-    memory: *mut u8,
-    bytes: usize,
-) -> bool {
+/// Work compiled for AVX-512.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn wide<L: Lanes, T: Vectored>(work: T) -> T::Output {
     // SAFETY: the caller's promise.
-    unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
+    unsafe { work.run::<L>() }
 }
 
-/// [`bins::sort`], compiled for AVX2.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-unsafe fn half<L: Lanes, P: Payload>(
-    from: Columns<L::Word, P>,
-    to: Columns<L::Word, P>,
-    n: usize,
-    memory: *mut u8,
-    bytes: usize,
-) -> bool {
+/// Work compiled for AVX2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn half<L: Lanes, T: Vectored>(work: T) -> T::Output {
     // SAFETY: the caller's promise.
-    unsafe { bins::sort::<L, P>(from, to, n, memory, bytes) }
+    unsafe { work.run::<L>() }
 }
 
 /// 16 lanes of 32 bits, by AVX-512.
