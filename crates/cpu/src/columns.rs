@@ -4,6 +4,7 @@
 //! a key: 4, 8 and 16 as one machine word, the rest as two overlapping ones.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use sweepsort_core::Word;
 
@@ -311,6 +312,96 @@ impl<W: Word, P: Payload> Columns<W, P> {
             let (a, b) = (self.load(i), self.load(j));
             self.store(i, b);
             self.store(j, a);
+        }
+    }
+}
+
+/// Records of a bucket: pieces of columns, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Pieces<'a, W, P> {
+    columns: Columns<W, P>,
+    ranges: &'a [Range<usize>],
+    n: usize,
+}
+
+impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
+    pub(crate) fn new(columns: Columns<W, P>, ranges: &'a [Range<usize>]) -> Self {
+        Pieces {
+            columns,
+            ranges,
+            n: ranges.iter().map(Range::len).sum(),
+        }
+    }
+
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Bytes of a key and its payload.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.columns.record_bytes()
+    }
+
+    /// How the payloads are moved.
+    pub(crate) fn payload(&self) -> P {
+        self.columns.payload
+    }
+
+    /// Each piece: its records, and how many.
+    ///
+    /// # Safety
+    /// The columns have the ranges.
+    #[inline(always)]
+    pub(crate) unsafe fn each(self) -> impl Iterator<Item = (Columns<W, P>, usize)> {
+        self.ranges
+            .iter()
+            // SAFETY: the caller's promise.
+            .map(move |range| (unsafe { self.columns.from(range.start) }, range.len()))
+    }
+
+    /// The same pieces, for a type of word that is this one by another name.
+    pub(crate) fn cast<V: Word>(self) -> Pieces<'a, V, P> {
+        Pieces {
+            columns: self.columns.cast(),
+            ranges: self.ranges,
+            n: self.n,
+        }
+    }
+
+    /// Copies the records to `to`, one piece after the other, unless they are there already.
+    ///
+    /// # Safety
+    /// The columns have the ranges, `to` has room, and nobody else uses them now. One piece may be
+    /// where `to` is; otherwise they do not overlap.
+    pub(crate) unsafe fn gather(self, to: Columns<W, P>) {
+        let mut done = 0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (piece, n) in self.each() {
+                let to = to.from(done);
+                if !piece.same(to) {
+                    piece.copy_to(to, n);
+                }
+                done += n;
+            }
+        }
+    }
+
+    /// The records in one place: where they are, if that is one piece, or else at `to`.
+    ///
+    /// # Safety
+    /// As [`gather`](Self::gather).
+    pub(crate) unsafe fn together(self, to: Columns<W, P>) -> Columns<W, P> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.ranges {
+                [range] => self.columns.from(range.start),
+                _ => {
+                    self.gather(to);
+                    to
+                }
+            }
         }
     }
 }

@@ -13,14 +13,10 @@ pub(crate) type Counts = [usize; 1 << PARTITION_BITS];
 /// Records whose digits are found together, by vectors, before they are counted.
 const STRIP: usize = 256;
 
-/// A stretch of records that one worker reads, and what it saw.
+/// Records that one worker reads, and what it saw.
 pub(crate) struct Chunk<W> {
-    /// Which records.
-    pub(crate) range: Range<usize>,
-    /// Their order, where they have one.
-    pub(crate) run: Option<Presorted>,
-    /// Whether the next two are known.
-    pub(crate) counted: bool,
+    /// Which records, piece by piece.
+    pub(crate) pieces: Vec<Range<usize>>,
     /// Bits in which some code differs from the reference.
     pub(crate) varying: W,
     /// Number of records by digit; after the scan, where the chunk's records of each digit go.
@@ -29,28 +25,28 @@ pub(crate) struct Chunk<W> {
 
 impl<W: Word> Chunk<W> {
     /// A chunk not read yet.
-    pub(crate) fn new(range: Range<usize>) -> Self {
+    pub(crate) fn new(pieces: Vec<Range<usize>>) -> Self {
         Chunk {
-            range,
-            run: None,
-            counted: false,
+            pieces,
             varying: W::ZERO,
             counts: [0; _],
         }
     }
 
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.pieces.iter().map(Range::len).sum()
+    }
+
     /// Counts the digits of the codes, and finds the bits in which they differ from `reference`.
     pub(crate) fn count(&mut self, code: impl Fn(usize) -> W, digit: Digit, reference: W) {
         // Neighbours often have the same digit; four tables keep them from waiting for each other.
-        let mut tables = [[0u32; 1 << PARTITION_BITS]; 4];
+        let mut tables = [[0usize; 1 << PARTITION_BITS]; 4];
         let mut varying = W::ZERO;
-        self.counts = [0; _];
         let mut digits = [0u8; STRIP];
-        // A table's counter is 32 bits wide.
-        for block in self.range.clone().step_by(1 << 30) {
-            let end = self.range.end.min(block + (1 << 30));
-            for start in (block..end).step_by(STRIP) {
-                let digits = &mut digits[..STRIP.min(end - start)];
+        for piece in &self.pieces {
+            for start in piece.clone().step_by(STRIP) {
+                let digits = &mut digits[..STRIP.min(piece.end - start)];
                 for (at, slot) in digits.iter_mut().enumerate() {
                     let code = code(start + at);
                     varying = varying | (code ^ reference);
@@ -66,16 +62,16 @@ impl<W: Word> Chunk<W> {
                     tables[0][usize::from(digit)] += 1;
                 }
             }
-            for table in &mut tables {
-                for (count, part) in self.counts.iter_mut().zip(table) {
-                    *count += *part as usize;
-                    *part = 0;
-                }
-            }
         }
+        self.counts = std::array::from_fn(|digit| tables.iter().map(|table| table[digit]).sum());
         self.varying = varying;
-        self.counted = true;
     }
+}
+
+/// The order of a range of records, if they have one.
+pub(crate) struct Look {
+    pub(crate) range: Range<usize>,
+    pub(crate) run: Option<Presorted>,
 }
 
 /// The order of the records of a range, if they have one, looking at no more of them than it takes
@@ -122,8 +118,8 @@ fn all_in(range: Range<usize>, test: impl Fn(usize) -> bool) -> bool {
 }
 
 /// The order of the whole input from the order of its chunks, all of which have one.
-pub(crate) fn join_runs<W: Word, C: Copy + Ord>(
-    chunks: &[Chunk<W>],
+pub(crate) fn join_runs<C: Copy + Ord>(
+    chunks: &[Look],
     code: impl Fn(usize) -> C,
     strict: bool,
 ) -> Option<Presorted> {
@@ -204,9 +200,11 @@ mod tests {
                     let mut start = 0;
                     for end in 1..=keys.len() {
                         if end == keys.len() || cuts >> (end - 1) & 1 == 1 {
-                            let mut chunk = Chunk::<u32>::new(start..end);
-                            chunk.run = run_of(start..end, |i| keys[i], strict);
-                            chunks.push(chunk);
+                            let run = run_of(start..end, |i| keys[i], strict);
+                            chunks.push(Look {
+                                range: start..end,
+                                run,
+                            });
                             start = end;
                         }
                     }

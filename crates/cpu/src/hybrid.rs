@@ -2,12 +2,15 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
-use crate::columns::{Columns, Payload};
-use crate::histogram;
+use crate::blocks::Blocks;
+use crate::classify::{Classifier, sample};
+use crate::columns::{Columns, Payload, Pieces};
+use crate::histogram::{self, Look};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
 use crate::local::{self, Local, Shape, passes};
@@ -16,7 +19,8 @@ use crate::reading::{Encoding, Plain, Tying};
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, STACK_BYTES, TIMED_FROM,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
+    TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -85,12 +89,20 @@ impl Measure {
         if self.fits_one() && (threads == 1 || self.n < PARALLEL_FROM) {
             data + self.one_bytes()
         } else {
-            data + self.column_bytes() + threads * worker_bytes(threads)
+            let bits = self.partition_bits(threads);
+            let room = Blocks::room(self.n, self.shape.record, threads, 1 << bits);
+            data + job::column_bytes(room, self.shape.record) + threads * worker_bytes(threads)
         }
     }
 
     fn column_bytes(&self) -> usize {
         job::column_bytes(self.n, self.shape.record)
+    }
+
+    /// Bits that number the buckets of the first partition.
+    fn partition_bits(&self, threads: usize) -> u32 {
+        let most = self.shape.most_records(worker_bytes(threads));
+        local::partition_bits(self.n, most, threads)
     }
 
     /// Bytes of memory for a local sort of an input that is a single bucket.
@@ -296,7 +308,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                     key.write(self.source.load(i).1.0);
                 }
             }
-            report.passes_run = self.local(means, own).sort(data, data, n, memory, 0);
+            let all = 0..n;
+            let records = Pieces::new(data, slice::from_ref(&all));
+            report.passes_run = self.local(means, own).sort(records, data, memory, 0);
             self.sink.done(0, data.keys_mut(n));
             report.bytes_moved += u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
@@ -324,22 +338,16 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
             // The first look writes nothing, and so needs no room yet: presorted input never does.
-            let (rank, code) = (|i| self.source.rank(i, mask), |i| self.source.code(i));
-            let worker_bytes = worker_bytes(crew.threads());
-            let local = self.local(means, worker_bytes);
-            let wanted = local.partition_bits(n, crew);
-            let digit = job::digit_below(self.bits.end, self.bits.start, wanted);
-            let reference = code(0);
-            let mut chunks = job::chunks(0..n, crew);
-            crew.for_each(&mut chunks, |chunk| {
-                let range = chunk.range.clone();
-                chunk.run = histogram::run_of(range, rank, self.strict);
-                if chunk.run.is_none() {
-                    chunk.count(code, digit, reference);
-                }
+            let rank = |i| self.source.rank(i, mask);
+            let mut looks: Vec<_> = job::stretches(n, crew)
+                .into_iter()
+                .map(|range| Look { range, run: None })
+                .collect();
+            crew.for_each(&mut looks, |look| {
+                look.run = histogram::run_of(look.range.clone(), rank, self.strict);
             });
             report.bytes_moved = (n * size_of::<W>()) as u64;
-            report.presorted = histogram::join_runs(&chunks, rank, self.strict);
+            report.presorted = histogram::join_runs(&looks, rank, self.strict);
             if let Some(run) = report.presorted {
                 read_until(Stage::Histogram, &mut report.stages);
                 self.sink.presorted(n, run, crew);
@@ -353,30 +361,32 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
             let bytes = self.measure(means).workspace(crew.threads());
             let block = means.scratch.take(bytes)?;
-            let workers = Workers::new(block.start(), worker_bytes);
+            let worker_bytes = worker_bytes(crew.threads());
+            let local = self.local(means, worker_bytes);
+            let bits = local.partition_bits(n, crew);
+            let room_records = Blocks::room(n, record, crew.threads(), 1 << bits);
             let room = block.start().add(crew.threads() * worker_bytes);
-            let made = room.add(job::column_bytes(n, record));
+            let made = room.add(job::column_bytes(room_records, record));
             let job = Job::new(
                 self.data
                     .unwrap_or_else(|| job::columns_at(made, n, self.payload)),
-                job::columns_at(room, n, self.payload),
-                workers,
+                job::columns_at(room, room_records, self.payload),
+                Workers::new(block.start(), worker_bytes),
                 local,
                 self.bits.clone(),
                 n,
                 crew,
             );
-            let digit = job.count(crew, &mut chunks, self.source, digit, wanted);
-            let varying = job::join_varying(&chunks) & mask;
-            report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
+            let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
+            let classifier = Classifier::new(&sample, bits);
+            let (blocks, mut open) = Blocks::new(record, crew.threads(), 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
-            // Presorted input is gone, so some bit varies.
-            if let Some(digit) = digit {
-                let mut buckets = job.scatter_first(&mut chunks, self.source, digit);
-                read_until(Stage::Scatter, &mut report.stages);
-                job.finish_first(&mut buckets);
-                read_until(Stage::Local, &mut report.stages);
-            }
+            let (mut buckets, varying) =
+                job.scatter_first(self.source, &classifier, &blocks, &mut open);
+            report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
+            read_until(Stage::Scatter, &mut report.stages);
+            job.finish_first(&mut buckets);
+            read_until(Stage::Local, &mut report.stages);
             report.passes_run = job.passes();
             report.bytes_moved += job.bytes_moved();
             report.workspace_bytes = bytes;

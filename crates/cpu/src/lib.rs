@@ -31,6 +31,8 @@
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 
 mod argsort;
+mod blocks;
+mod classify;
 mod columns;
 mod count;
 mod engine;

@@ -5,9 +5,11 @@ pub(crate) mod bins;
 mod network;
 pub(crate) mod passes;
 
+use std::slice;
+
 use sweepsort_core::Word;
 
-use crate::columns::{Columns, Payload};
+use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::lanes::by_vectors;
 use crate::pool::Crew;
@@ -96,6 +98,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
+    /// Which instructions there are.
+    pub(crate) fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
     /// Bits of the digit by which `n` records are best partitioned.
     pub(crate) fn partition_bits(&self, n: usize, crew: Crew) -> u32 {
         partition_bits(n, self.most, crew.threads())
@@ -106,30 +113,31 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         n <= self.most
     }
 
-    /// Sorts the `n` records of `from`, stably, into `to`. Returns the most passes that a key took
+    /// Sorts the records of `from`, stably, into `to`. Returns the most passes that a key took
     /// part in; an insertion among a few neighbours is none.
     ///
     /// # Safety
-    /// `from` and `to` have `n` records each, the same ones or others; `own` has this sort's bytes,
-    /// and starts on a line; nobody else uses them now.
+    /// `to` has room for the records, and is the one piece where they are, or overlaps none; `own` has
+    /// this sort's bytes, and starts on a line; nobody else uses them now.
     pub(crate) unsafe fn sort<P: Payload>(
         &self,
-        from: Columns<W, P>,
+        from: Pieces<'_, W, P>,
         to: Columns<W, P>,
-        n: usize,
         own: *mut u8,
         window: u32,
     ) -> u32
     where
         T: Sink<W, P>,
     {
+        let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
             let in_bins =
-                n > INSERTION_MAX && in_bins(self.instructions, from, to, n, own, self.bytes);
+                n > INSERTION_MAX && in_bins(self.instructions, from, to, own, self.bytes);
             let passes = if in_bins {
                 1
             } else {
+                let from = from.together(to);
                 let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
                 let room = Columns::new(own.cast(), payloads, from.payload());
                 let mut tables = Tables::new();
@@ -168,7 +176,9 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                     for word in run.keys_mut(end - start) {
                         *word = self.sink.reword(*word, window);
                     }
-                    passes = passes.max(self.sort(run, run, end - start, own, window));
+                    let all = 0..end - start;
+                    let records = Pieces::new(run, slice::from_ref(&all));
+                    passes = passes.max(self.sort(records, run, own, window));
                 }
                 start = end;
             }
@@ -184,16 +194,14 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
 /// As [`bins::Bucket::run`]; the machine has the instructions.
 unsafe fn in_bins<W: Word, P: Payload>(
     instructions: Instructions,
-    from: Columns<W, P>,
+    from: Pieces<'_, W, P>,
     to: Columns<W, P>,
-    n: usize,
     memory: *mut u8,
     bytes: usize,
 ) -> bool {
     let bucket = bins::Bucket {
         from,
         to,
-        n,
         memory,
         bytes,
     };
@@ -226,13 +234,14 @@ mod tests {
         let room = Shape::new(Instructions::Avx512, size_of::<W>(), bytes).bytes(n);
         let mut memory = vec![0u128; room.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
+        let pieces = [0..n / 3, n / 3..n];
         // SAFETY: all have room for `n` records, the memory for their slots and a line.
         let sorted = unsafe {
+            let columns = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
             in_bins(
                 instructions,
-                Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload),
+                Pieces::new(columns, &pieces),
                 Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
-                n,
                 start.add(start.align_offset(64)),
                 room,
             )
@@ -298,8 +307,9 @@ mod tests {
             let mut memory = vec![0u128; bytes.div_ceil(16)];
             let columns = Columns::new(keys.as_mut_ptr(), keys.as_mut_ptr().cast(), Nothing);
             let start = memory.as_mut_ptr().cast();
+            let records = Pieces::new(columns, &[0..1, 1..2]);
             // SAFETY: the columns have two records, and the memory has its bytes.
-            let done = unsafe { in_bins(Instructions::detect(), columns, columns, 2, start, 100) };
+            let done = unsafe { in_bins(Instructions::detect(), records, columns, start, 100) };
             assert!(!done);
         }
     }

@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::network;
-use crate::columns::{Columns, Payload};
+use crate::columns::{Columns, Payload, Pieces};
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
@@ -64,40 +64,36 @@ pub(super) fn most_records(bytes: usize, record: usize) -> usize {
 }
 
 /// A bucket to be sorted in bins.
-pub(super) struct Bucket<W, P> {
-    pub(super) from: Columns<W, P>,
+pub(super) struct Bucket<'a, W, P> {
+    pub(super) from: Pieces<'a, W, P>,
     pub(super) to: Columns<W, P>,
-    pub(super) n: usize,
     pub(super) memory: *mut u8,
     /// Bytes of memory.
     pub(super) bytes: usize,
 }
 
-impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
+impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
     type Output = bool;
 
-    /// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false, for
+    /// Sorts the records of `from` by their whole keys, stably, into `to`; or returns false, for
     /// keys crowd, and has written nothing.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions. `from` and `to` have `n` records each, the same ones
-    /// or others, and no more than the [`most_records`] of the memory, which has so many bytes and
-    /// starts on a line; nobody else uses them now.
+    /// The machine has the lanes' instructions. `to` has room for the records of `from`, and is the one
+    /// piece where they are, or overlaps none; the memory has so many bytes and starts on a line; nobody
+    /// else uses them now.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> bool {
         let (from, to) = (self.from.cast::<L::Word>(), self.to.cast::<L::Word>());
-        let Bucket {
-            n, memory, bytes, ..
-        } = self;
+        let (memory, bytes) = (self.memory, self.bytes);
+        let (n, payload) = (from.len(), from.payload());
         // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
         // are within the memory.
         unsafe {
-            let (least, greatest) = extremes(from.keys(n));
+            let (least, greatest) = extremes(from);
             let range = greatest.wrapping_sub(least);
             if range == L::Word::ZERO {
-                if !from.same(to) {
-                    from.copy_to(to, n);
-                }
+                from.gather(to);
                 return true;
             }
             // Where keys have fewer values than that, bins overflow.
@@ -112,19 +108,21 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
             let row_shift = bins.next_power_of_two().ilog2();
             let keys: *mut L::Word = memory.cast();
             let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
-            let counts = payloads.add((ROWS << row_shift) * from.payload().bytes());
+            let counts = payloads.add((ROWS << row_shift) * payload.bytes());
             counts.write_bytes(0, bins);
-            let all = placing.each::<L>(from.keys_start(), n, |i, bin| {
-                let (key, held) = from.load(i);
-                let row = usize::from(*counts.add(bin));
-                if row == ROWS {
-                    return false;
-                }
-                *keys.add((row << row_shift) + bin) = key;
-                from.payload()
-                    .store(payloads, (bin << ROW_BITS) + row, held);
-                *counts.add(bin) = (row + 1) as u8;
-                true
+            let mut pieces = from.each();
+            let all = pieces.all(|(piece, n)| {
+                placing.each::<L>(piece.keys_start(), n, |i, bin| {
+                    let (key, held) = piece.load(i);
+                    let row = usize::from(*counts.add(bin));
+                    if row == ROWS {
+                        return false;
+                    }
+                    *keys.add((row << row_shift) + bin) = key;
+                    payload.store(payloads, (bin << ROW_BITS) + row, held);
+                    *counts.add(bin) = (row + 1) as u8;
+                    true
+                })
             });
             if !all {
                 return false;
@@ -134,7 +132,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
                 payloads,
                 counts,
                 row_shift,
-                payload: from.payload(),
+                payload,
             };
             let mut done = 0;
             for bin in (0..bins).step_by(L::LANES) {
@@ -156,12 +154,21 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
 }
 
 /// The least and the greatest key.
+///
+/// # Safety
+/// The columns have the pieces, and nobody writes them now.
 #[inline(always)]
-fn extremes<W: Word>(keys: &[W]) -> (W, W) {
-    keys.iter()
-        .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
-            (least.min(key), greatest.max(key))
-        })
+unsafe fn extremes<W: Word, P: Payload>(records: Pieces<'_, W, P>) -> (W, W) {
+    let mut extremes = (W::MAX, W::ZERO);
+    // SAFETY: the caller's promise.
+    unsafe {
+        for (piece, n) in records.each() {
+            for &key in piece.keys(n) {
+                extremes = (extremes.0.min(key), extremes.1.max(key));
+            }
+        }
+    }
+    extremes
 }
 
 /// Filled slots.

@@ -1,0 +1,162 @@
+//! The first partition: each record to its bucket's block, without a count before.
+//!
+//! ```text
+//! classify   a strip of records: their buckets                     source → a strip of bytes
+//! scatter    each record to the next place of its bucket's block   source → room
+//! ```
+//!
+//! The room is a row of blocks. A worker has one open for every bucket, and takes another when one is
+//! full. What a chunk's records of one bucket fill, block by block, are the bucket's pieces; the pieces
+//! of all chunks, one chunk after the other, are the bucket, in the order of the input.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sweepsort_core::Word;
+
+use crate::classify::{Classifier, STRIP, Strip};
+use crate::columns::{Columns, Payload};
+use crate::instructions::Instructions;
+use crate::source::Source;
+use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, PARTITION_BITS};
+
+/// The most buckets of a partition.
+const BUCKETS: usize = 1 << PARTITION_BITS;
+
+/// The blocks of a room.
+pub(crate) struct Blocks {
+    /// Records of a block, a power of two.
+    records: usize,
+    /// The first block that nobody has.
+    next: AtomicUsize,
+}
+
+/// A worker's open blocks: where the next record of each bucket goes, and where its next piece began.
+pub(crate) struct Open {
+    places: [usize; BUCKETS],
+    starts: [usize; BUCKETS],
+}
+
+/// Records that one worker moves in order.
+pub(crate) struct Stretch<W> {
+    pub(crate) range: Range<usize>,
+    /// Bits in which some code differs from the reference.
+    pub(crate) varying: W,
+    /// Where they went: buckets and pieces of them, those of each bucket in order.
+    pub(crate) pieces: Vec<(u8, Range<usize>)>,
+}
+
+impl<W: Word> Stretch<W> {
+    /// A stretch not moved yet.
+    pub(crate) fn new(range: Range<usize>) -> Self {
+        Stretch {
+            range,
+            varying: W::ZERO,
+            pieces: Vec::new(),
+        }
+    }
+}
+
+impl Blocks {
+    /// Records of a block.
+    fn size(record: usize, workers: usize, buckets: usize) -> usize {
+        let most = ALL_BLOCKS_BYTES / (workers * buckets);
+        1 << (BLOCK_BYTES.min(most) / record).max(1).ilog2()
+    }
+
+    /// How many records a room for `n` needs: besides full blocks, each worker has one open for every
+    /// bucket.
+    pub(crate) fn room(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
+        let size = Self::size(record, workers, buckets);
+        (n / size + workers * buckets) * size
+    }
+
+    /// The blocks of such a room, and the open ones of each worker.
+    pub(crate) fn new(record: usize, workers: usize, buckets: usize) -> (Self, Vec<Open>) {
+        let records = Self::size(record, workers, buckets);
+        let open = |worker: usize| {
+            let places = std::array::from_fn(|bucket| match bucket {
+                bucket if bucket < buckets => (worker * buckets + bucket) * records,
+                _ => 0,
+            });
+            Open {
+                places,
+                starts: places,
+            }
+        };
+        let blocks = Blocks {
+            records,
+            next: AtomicUsize::new(workers * buckets),
+        };
+        (blocks, (0..workers).map(open).collect())
+    }
+
+    /// The start of another block.
+    fn take(&self) -> usize {
+        self.next.fetch_add(1, Ordering::Relaxed) * self.records
+    }
+}
+
+/// How the first partition goes.
+pub(crate) struct Scatter<'a, W, P, S> {
+    pub(crate) source: S,
+    pub(crate) room: Columns<W, P>,
+    pub(crate) blocks: &'a Blocks,
+    pub(crate) classifier: &'a Classifier<W>,
+    /// The bits of the codes that count.
+    pub(crate) mask: W,
+    /// Any code.
+    pub(crate) reference: W,
+    pub(crate) instructions: Instructions,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
+    /// Moves the records of a stretch.
+    ///
+    /// # Safety
+    /// The source has the records, and nobody writes them now. The room is one for all records of all
+    /// stretches and all workers, of whom nobody else has these open blocks.
+    pub(crate) unsafe fn run(&self, stretch: &mut Stretch<W>, open: &mut Open) {
+        let mut buckets = [0u8; STRIP];
+        let full = self.blocks.records - 1;
+        for start in stretch.range.clone().step_by(STRIP) {
+            let range = start..stretch.range.end.min(start + STRIP);
+            let strip = Strip {
+                source: self.source,
+                range: range.clone(),
+                mask: self.mask,
+                classifier: self.classifier,
+                reference: self.reference,
+                varying: &mut stretch.varying,
+                buckets: &mut buckets,
+                payload: PhantomData,
+            };
+            // SAFETY: the caller's promise. A place is within an open block, and a full block is
+            // followed by another before the next record.
+            unsafe {
+                strip.classify(self.instructions);
+                for (i, &bucket) in range.zip(&buckets) {
+                    let (_, record) = self.source.load(i);
+                    let place = &mut open.places[usize::from(bucket)];
+                    self.room.store(*place, record);
+                    self.room.prefetch(*place);
+                    *place += 1;
+                    if *place & full == 0 {
+                        let piece = open.starts[usize::from(bucket)]..*place;
+                        *place = self.blocks.take();
+                        open.starts[usize::from(bucket)] = *place;
+                        stretch.pieces.push((bucket, piece));
+                    }
+                }
+            }
+        }
+        for bucket in 0..self.classifier.buckets() {
+            let piece = open.starts[bucket]..open.places[bucket];
+            if !piece.is_empty() {
+                open.starts[bucket] = piece.end;
+                stretch.pieces.push((bucket as u8, piece));
+            }
+        }
+    }
+}

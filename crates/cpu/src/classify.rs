@@ -1,0 +1,160 @@
+//! The first partition's question: which bucket does a code go to?
+//!
+//! | classifier | buckets | for codes that are |
+//! |---|---|---|
+//! | [`Even`](Classifier::Even) | equal stretches between two codes | evenly spread |
+//!
+//! What the classifier knows is a sample. It is right for all codes, and even for those that the sample
+//! is like.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use sweepsort_core::Word;
+
+use crate::columns::Payload;
+use crate::instructions::Instructions;
+use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::placing::Placing;
+use crate::source::Source;
+
+/// Records whose buckets are found together.
+pub(crate) const STRIP: usize = 256;
+
+/// See the [module](self).
+pub(crate) enum Classifier<W> {
+    /// Equal stretches; what lies beyond the range goes to the first and the last.
+    Even {
+        /// The least and the greatest code of the range.
+        range: [W; 2],
+        placing: Placing<W>,
+        buckets: usize,
+    },
+}
+
+impl<W: Word> Classifier<W> {
+    /// Up to `1 << bits` buckets for codes such as those of a sample, which is in order.
+    pub(crate) fn new(sample: &[W], bits: u32) -> Self {
+        let (least, greatest) = (sample[0], sample[sample.len() - 1]);
+        let buckets = 1 << bits;
+        let range = greatest.wrapping_sub(least).max(W::truncate(1));
+        Classifier::Even {
+            range: [least, greatest],
+            placing: Placing::new(least, range, buckets),
+            buckets,
+        }
+    }
+
+    /// How many buckets there are.
+    pub(crate) fn buckets(&self) -> usize {
+        match self {
+            Classifier::Even { buckets, .. } => *buckets,
+        }
+    }
+
+    /// The buckets of some codes, by vectors for words as wide.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions.
+    #[inline(always)]
+    unsafe fn by_lanes<L: Lanes>(&self, codes: &mut [W; STRIP], buckets: &mut [u8; STRIP]) {
+        match self {
+            Classifier::Even { range, placing, .. } => {
+                for code in codes.iter_mut() {
+                    *code = (*code).max(range[0]).min(range[1]);
+                }
+                let placing = placing.cast::<L::Word>();
+                let mut places = [0u32; STRIP];
+                for at in (0..STRIP).step_by(L::LANES) {
+                    // SAFETY: there are as many codes and places.
+                    unsafe {
+                        let codes = codes.as_ptr().add(at).cast();
+                        L::places(codes, &placing, places.as_mut_ptr().add(at));
+                    }
+                }
+                for (bucket, place) in buckets.iter_mut().zip(places) {
+                    *bucket = place as u8;
+                }
+            }
+        }
+    }
+
+    /// The buckets of some codes, by any machine.
+    fn by_scalars(&self, codes: &[W], buckets: &mut [u8; STRIP]) {
+        match self {
+            Classifier::Even { range, placing, .. } => {
+                for (bucket, code) in buckets.iter_mut().zip(codes) {
+                    *bucket = placing.of((*code).max(range[0]).min(range[1])) as u8;
+                }
+            }
+        }
+    }
+}
+
+/// A strip of records, to be classified.
+pub(crate) struct Strip<'a, W, P, S> {
+    pub(crate) source: S,
+    /// Which records; [`STRIP`] of them, or fewer.
+    pub(crate) range: Range<usize>,
+    /// The bits of the codes that count.
+    pub(crate) mask: W,
+    pub(crate) classifier: &'a Classifier<W>,
+    /// Any code, and the bits in which one differs from it.
+    pub(crate) reference: W,
+    pub(crate) varying: &'a mut W,
+    pub(crate) buckets: &'a mut [u8; STRIP],
+    pub(crate) payload: PhantomData<P>,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
+    /// Finds the records' buckets.
+    ///
+    /// # Safety
+    /// The source has the records, and nobody writes them now. The machine has the instructions.
+    pub(crate) unsafe fn classify(self, instructions: Instructions) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Err(mut strip) = by_vectors::<W, _>(instructions, self) {
+                let codes = strip.codes();
+                let n = strip.range.len();
+                strip.classifier.by_scalars(&codes[..n], strip.buckets);
+            }
+        }
+    }
+
+    /// The codes, zeros behind them.
+    #[inline(always)]
+    unsafe fn codes(&mut self) -> [W; STRIP] {
+        let mut codes = [W::ZERO; STRIP];
+        let mut varying = *self.varying;
+        for (code, i) in codes.iter_mut().zip(self.range.clone()) {
+            // SAFETY: the caller's promise.
+            *code = unsafe { self.source.code(i) } & self.mask;
+            varying = varying | (*code ^ self.reference);
+        }
+        *self.varying = varying;
+        codes
+    }
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
+    type Output = ();
+
+    /// # Safety
+    /// As [`Strip::classify`].
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut codes = self.codes();
+            self.classifier.by_lanes::<L>(&mut codes, self.buckets);
+        }
+    }
+}
+
+/// Codes of records spread over `n`, in order.
+pub(crate) fn sample<W: Word>(n: usize, wanted: usize, code: impl Fn(usize) -> W) -> Vec<W> {
+    let mut sample: Vec<W> = (0..wanted).map(|i| code(i * n / wanted)).collect();
+    sample.sort_unstable();
+    sample
+}
