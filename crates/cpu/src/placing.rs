@@ -48,13 +48,17 @@ impl<W: Word> Placing<W> {
         ((distance * self.scale) >> 32) as usize
     }
 
-    /// Calls `put` with each of `n` keys' number and place, until it returns false.
+    /// Calls `put` with each stretch of `n` keys and their places, until it returns false: the number of
+    /// the stretch's first key, and as many places as it has keys.
+    ///
+    /// # Safety
+    /// There are `n` keys, and the machine has the lanes' instructions.
     #[inline(always)]
     pub(crate) unsafe fn each<L: Lanes<Word = W>>(
         &self,
         keys: *const W,
         n: usize,
-        mut put: impl FnMut(usize, usize) -> bool,
+        mut put: impl FnMut(usize, &[u32]) -> bool,
     ) -> bool {
         let mut places = [0u32; STRIP];
         for start in (0..n).step_by(STRIP) {
@@ -70,10 +74,8 @@ impl<W: Word> Placing<W> {
                     *place = self.of(keys.add(at).read()) as u32;
                 }
             }
-            for (at, &place) in places.iter().enumerate() {
-                if !put(start + at, place as usize) {
-                    return false;
-                }
+            if !put(start, places) {
+                return false;
             }
         }
         true

@@ -110,18 +110,34 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
             let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
             let counts = payloads.add((ROWS << row_shift) * payload.bytes());
             counts.write_bytes(0, bins);
-            let mut pieces = from.each();
-            let all = pieces.all(|(piece, n)| {
-                placing.each::<L>(piece.keys_start(), n, |i, bin| {
-                    let (key, held) = piece.load(i);
-                    let row = usize::from(*counts.add(bin));
-                    if row == ROWS {
-                        return false;
-                    }
-                    *keys.add((row << row_shift) + bin) = key;
-                    payload.store(payloads, (bin << ROW_BITS) + row, held);
-                    *counts.add(bin) = (row + 1) as u8;
-                    true
+            let all = from.each().all(|(piece, n)| {
+                placing.each::<L>(piece.keys_start(), n, |start, places| {
+                    let piece = piece.from(start);
+                    let put = |i: usize, place: u32| {
+                        let bin = place as usize;
+                        let row = usize::from(*counts.add(bin));
+                        if row == ROWS {
+                            return false;
+                        }
+                        *counts.add(bin) = (row + 1) as u8;
+                        let (key, held) = piece.load(i);
+                        *keys.add((row << row_shift) + bin) = key;
+                        payload.store(payloads, (bin << ROW_BITS) + row, held);
+                        true
+                    };
+                    let (fours, rest) = places.as_chunks::<4>();
+                    let whole = fours.iter().enumerate().all(|(i, four)| {
+                        put(4 * i, four[0])
+                            && put(4 * i + 1, four[1])
+                            && put(4 * i + 2, four[2])
+                            && put(4 * i + 3, four[3])
+                    });
+                    let from = places.len() - rest.len();
+                    whole
+                        && rest
+                            .iter()
+                            .enumerate()
+                            .all(|(i, &place)| put(from + i, place))
                 })
             });
             if !all {
