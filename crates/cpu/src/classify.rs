@@ -35,9 +35,13 @@ pub(crate) enum Classifier<W> {
 impl<W: Word> Classifier<W> {
     /// Up to `1 << bits` buckets for codes such as those of a sample, which is in order.
     pub(crate) fn new(sample: &[W], bits: u32) -> Self {
-        let (least, greatest) = (sample[0], sample[sample.len() - 1]);
-        let buckets = 1 << bits;
+        let (first, last) = (sample[0], sample[sample.len() - 1]);
+        // What lies beyond the sample is likely no further away than a few of its steps.
+        let beyond = last.wrapping_sub(first) >> sample.len().ilog2() << 1;
+        let least = first.wrapping_sub(beyond.min(first));
+        let greatest = last.wrapping_add(beyond.min(W::MAX.wrapping_sub(last)));
         let range = greatest.wrapping_sub(least).max(W::truncate(1));
+        let buckets = 1 << bits;
         Classifier::Even {
             range: [least, greatest],
             placing: Placing::new(least, range, buckets),

@@ -268,6 +268,16 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { self.payload.store(self.payloads, i, held) }
     }
 
+    /// The place of payload `i`.
+    ///
+    /// # Safety
+    /// There are at least `i` records.
+    #[inline(always)]
+    pub(crate) unsafe fn payload_at(self, i: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.payloads.add(i * self.payload.bytes()) }
+    }
+
     /// The first key's place.
     pub(crate) fn keys_start(self) -> *mut W {
         self.keys

@@ -42,6 +42,13 @@ pub(crate) trait Lanes: Copy {
     unsafe fn pad(a: Self::Vector, counts: Self::Vector, row: u8) -> Self::Vector;
     /// The places of a vector of keys.
     unsafe fn places(keys: *const Self::Word, placing: &Placing<Self::Word>, places: *mut u32);
+    /// Whether there are instructions to pick payloads.
+    const PICKS: bool;
+    /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`
+    /// names, below `R`. There are 32 slots.
+    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: Self::Vector, to: *mut u32);
+    /// The same, of 8 bytes.
+    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: Self::Vector, to: *mut u64);
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
 }

@@ -71,6 +71,30 @@ impl Lanes for Wide32 {
     type Word = u32;
     type Vector = __m512i;
     const LANES: usize = 16;
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: __m512i, to: *mut u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = Self::load(slots);
+            let picked = match R {
+                ..=16 => _mm512_permutexvar_epi32(rows, low),
+                _ => _mm512_permutex2var_epi32(low, rows, Self::load(slots.add(16))),
+            };
+            Self::store(to, picked);
+        }
+    }
+    #[inline(always)]
+    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: __m512i, to: *mut u64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(rows));
+            let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(rows));
+            Wide64::pick_8::<R>(slots, low, to);
+            Wide64::pick_8::<R>(slots, high, to.add(8));
+        }
+    }
 
     instructions! {
         min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu32(a, b) }
@@ -142,6 +166,39 @@ impl Lanes for Wide64 {
     type Word = u64;
     type Vector = __m512i;
     const LANES: usize = 8;
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: __m512i, to: *mut u32) {
+        // SAFETY: the caller's promise. The upper half of the rows is not asked for.
+        unsafe {
+            let rows = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(rows));
+            let low = Wide32::load(slots);
+            let picked = match R {
+                ..=16 => _mm512_permutexvar_epi32(rows, low),
+                _ => _mm512_permutex2var_epi32(low, rows, Wide32::load(slots.add(16))),
+            };
+            _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(picked));
+        }
+    }
+    #[inline(always)]
+    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: __m512i, to: *mut u64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let slot = |i: usize| Self::load(slots.add(i));
+            let picked = match R {
+                ..=8 => _mm512_permutexvar_epi64(rows, slot(0)),
+                9..=16 => _mm512_permutex2var_epi64(slot(0), rows, slot(8)),
+                _ => {
+                    let low = _mm512_permutex2var_epi64(slot(0), rows, slot(8));
+                    let high = _mm512_permutex2var_epi64(slot(16), rows, slot(24));
+                    let upper = _mm512_test_epi64_mask(rows, _mm512_set1_epi64(16));
+                    _mm512_mask_mov_epi64(low, upper, high)
+                }
+            };
+            Self::store(to, picked);
+        }
+    }
 
     instructions! {
         min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu64(a, b) }
@@ -204,6 +261,14 @@ impl Lanes for Half32 {
     type Word = u32;
     type Vector = __m256i;
     const LANES: usize = 8;
+    const PICKS: bool = false;
+
+    unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
+        unreachable!("no instructions to pick payloads")
+    }
+    unsafe fn pick_8<const R: usize>(_: *const u64, _: __m256i, _: *mut u64) {
+        unreachable!("no instructions to pick payloads")
+    }
 
     instructions! {
         min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_min_epu32(a, b) }
@@ -263,6 +328,14 @@ impl Lanes for Half64 {
     type Word = u64;
     type Vector = __m256i;
     const LANES: usize = 4;
+    const PICKS: bool = false;
+
+    unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
+        unreachable!("no instructions to pick payloads")
+    }
+    unsafe fn pick_8<const R: usize>(_: *const u64, _: __m256i, _: *mut u64) {
+        unreachable!("no instructions to pick payloads")
+    }
 
     instructions! {
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi64(a, b) }

@@ -261,19 +261,32 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                 } else {
                     let least = L::splat(least_keys[lane]);
                     let number = L::splat(L::Word::mask(&(0..ROW_BITS)));
+                    let first = (bin + lane) << ROW_BITS;
+                    let slots = self.payloads.add(first * self.payload.bytes());
                     let mut from = MaybeUninit::<[L::Word; ROWS]>::uninit();
                     let from: *mut L::Word = from.as_mut_ptr().cast();
                     for block in 0..blocks {
                         let sorted = columns[block * L::LANES + lane];
-                        let keys = L::add(L::shr_row(sorted), least);
-                        L::store(out.add(at + block * L::LANES), keys);
-                        L::store(from.add(block * L::LANES), L::and(sorted, number));
+                        let at = at + block * L::LANES;
+                        L::store(out.add(at), L::add(L::shr_row(sorted), least));
+                        let numbers = L::and(sorted, number);
+                        match self.payload.bytes() {
+                            4 if L::PICKS && fits => {
+                                let to = to.payload_at(at).cast();
+                                L::pick_4::<R>(slots.cast(), numbers, to);
+                            }
+                            8 if L::PICKS && fits => {
+                                let to = to.payload_at(at).cast();
+                                L::pick_8::<R>(slots.cast(), numbers, to);
+                            }
+                            _ => L::store(from.add(block * L::LANES), numbers),
+                        }
                     }
-                    let first = (bin + lane) << ROW_BITS;
-                    for i in 0..count {
-                        let row = (*from.add(i)).low_usize();
-                        let held = self.payload.load(self.payloads, first + row);
-                        to.store_payload(at + i, held);
+                    if !(L::PICKS && fits && matches!(self.payload.bytes(), 4 | 8)) {
+                        for i in 0..count {
+                            let row = (*from.add(i)).low_usize();
+                            to.store_payload(at + i, self.payload.load(slots, row));
+                        }
                     }
                 }
                 at += count;
