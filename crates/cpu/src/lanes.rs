@@ -4,6 +4,7 @@ use sweepsort_core::Word;
 
 use crate::instructions::Instructions;
 use crate::placing::Placing;
+use crate::splitters::Tree;
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -51,6 +52,14 @@ pub(crate) trait Lanes: Copy {
     unsafe fn pick_8<const R: usize>(slots: *const u64, rows: Self::Vector, to: *mut u64);
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
+    /// How many of a tree's bounds are below each of `n` codes: of as many as are whole vectors, or of
+    /// none where one code after the other is faster. Returns of how many.
+    unsafe fn search(
+        tree: &Tree<Self::Word>,
+        codes: *const Self::Word,
+        n: usize,
+        below: *mut u8,
+    ) -> usize;
 }
 
 /// Work that is compiled for every kind of vectors.

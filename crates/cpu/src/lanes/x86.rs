@@ -8,6 +8,9 @@ use super::{Lanes, Vectored};
 use crate::instructions::Instructions;
 use crate::local::bins::ROW_BITS;
 use crate::placing::Placing;
+use crate::splitters::Tree;
+
+mod search;
 
 /// See [`by_vectors`](super::by_vectors).
 ///
@@ -159,6 +162,9 @@ impl Lanes for Wide32 {
             r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
         }
         }
+        search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
+            search::wide32(tree, codes, n - n % Self::LANES, below)
+        }
     }
 }
 
@@ -254,6 +260,9 @@ impl Lanes for Wide64 {
             r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
         }
         }
+        search(tree: &Tree<u64>, codes: *const u64, n: usize, below: *mut u8) -> usize {
+            search::wide64(tree, codes, n - n % Self::LANES, below)
+        }
     }
 }
 
@@ -321,6 +330,9 @@ impl Lanes for Half32 {
             r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
         }
         }
+        search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
+            search::half32(tree, codes, n - n % Self::LANES, below)
+        }
     }
 }
 
@@ -384,6 +396,11 @@ impl Lanes for Half64 {
             r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
             r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
         }
+    }
+
+    // Four lanes are too few: to gather a level's bounds took twice as long.
+    unsafe fn search(_: &Tree<u64>, _: *const u64, _: usize, _: *mut u8) -> usize {
+        0
     }
 }
 
