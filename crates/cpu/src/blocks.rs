@@ -61,15 +61,20 @@ impl<W: Word> Stretch<W> {
 impl Blocks {
     /// Records of a block.
     fn size(record: usize, workers: usize, buckets: usize) -> usize {
-        let most = ALL_BLOCKS_BYTES / (workers * buckets);
+        let most = ALL_BLOCKS_BYTES / Self::spare(workers, buckets);
         1 << (BLOCK_BYTES.min(most) / record).max(1).ilog2()
     }
 
-    /// How many records a room for `n` needs: besides full blocks, each worker has one open for every
-    /// bucket.
+    /// Blocks that are not full: each worker has one open for every bucket, and the first ones begin, on
+    /// average, in their middle.
+    fn spare(workers: usize, buckets: usize) -> usize {
+        workers * (buckets + buckets / 2)
+    }
+
+    /// How many records a room for `n` needs.
     pub(crate) fn room(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
         let size = Self::size(record, workers, buckets);
-        (n / size + workers * buckets) * size
+        (n / size + Self::spare(workers, buckets)) * size
     }
 
     /// The blocks of such a room, and the open ones of each worker.
@@ -77,7 +82,10 @@ impl Blocks {
         let records = Self::size(record, workers, buckets);
         let open = |worker: usize| {
             let places = std::array::from_fn(|bucket| match bucket {
-                bucket if bucket < buckets => (worker * buckets + bucket) * records,
+                // If all began at the start of a block, they would share one set of a cache.
+                bucket if bucket < buckets => {
+                    (worker * buckets + bucket) * records + bucket * records / buckets
+                }
                 _ => 0,
             });
             Open {

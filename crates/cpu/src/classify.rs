@@ -3,9 +3,10 @@
 //! | classifier | buckets | for codes that are |
 //! |---|---|---|
 //! | [`Even`](Classifier::Even) | equal stretches between two codes | evenly spread |
+//! | [`Sampled`](Classifier::Sampled) | as a sample tells, or of one value | skewed |
 //!
-//! What the classifier knows is a sample. It is right for all codes, and even for those that the sample
-//! is like.
+//! What the classifier knows is a sample. It is right for all codes, and its buckets are alike in size
+//! for those that are like the sample.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,7 +17,9 @@ use crate::columns::Payload;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::placing::Placing;
+use crate::sample::is_even;
 use crate::source::Source;
+use crate::splitters::Splitters;
 
 /// Records whose buckets are found together.
 pub(crate) const STRIP: usize = 256;
@@ -30,6 +33,8 @@ pub(crate) enum Classifier<W> {
         placing: Placing<W>,
         buckets: usize,
     },
+    /// See [`Splitters`].
+    Sampled(Box<Splitters<W>>),
 }
 
 impl<W: Word> Classifier<W> {
@@ -42,10 +47,14 @@ impl<W: Word> Classifier<W> {
         let greatest = last.wrapping_add(beyond.min(W::MAX.wrapping_sub(last)));
         let range = greatest.wrapping_sub(least).max(W::truncate(1));
         let buckets = 1 << bits;
-        Classifier::Even {
-            range: [least, greatest],
-            placing: Placing::new(least, range, buckets),
-            buckets,
+        let placing = Placing::new(least, range, buckets);
+        match is_even(sample, &placing, buckets) {
+            true => Classifier::Even {
+                range: [least, greatest],
+                placing,
+                buckets,
+            },
+            false => Classifier::Sampled(Box::new(Splitters::new(sample, bits))),
         }
     }
 
@@ -53,6 +62,15 @@ impl<W: Word> Classifier<W> {
     pub(crate) fn buckets(&self) -> usize {
         match self {
             Classifier::Even { buckets, .. } => *buckets,
+            Classifier::Sampled(splitters) => splitters.buckets(),
+        }
+    }
+
+    /// Whether all codes of a bucket are the same.
+    pub(crate) fn is_one_value(&self, bucket: usize) -> bool {
+        match self {
+            Classifier::Even { .. } => false,
+            Classifier::Sampled(splitters) => splitters.is_one_value(bucket),
         }
     }
 
@@ -80,6 +98,12 @@ impl<W: Word> Classifier<W> {
                     *bucket = place as u8;
                 }
             }
+            Classifier::Sampled(splitters) => {
+                let splitters = splitters.cast::<L::Word>();
+                let codes = codes.as_ptr().cast();
+                // SAFETY: there are as many codes and buckets.
+                unsafe { splitters.strip::<L>(codes, STRIP, buckets.as_mut_ptr()) }
+            }
         }
     }
 
@@ -90,6 +114,9 @@ impl<W: Word> Classifier<W> {
                 for (bucket, code) in buckets.iter_mut().zip(codes) {
                     *bucket = placing.of((*code).max(range[0]).min(range[1])) as u8;
                 }
+            }
+            Classifier::Sampled(splitters) => {
+                splitters.strip_portable(codes, &mut buckets[..codes.len()]);
             }
         }
     }
@@ -154,11 +181,4 @@ impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
             self.classifier.by_lanes::<L>(&mut codes, self.buckets);
         }
     }
-}
-
-/// Codes of records spread over `n`, in order.
-pub(crate) fn sample<W: Word>(n: usize, wanted: usize, code: impl Fn(usize) -> W) -> Vec<W> {
-    let mut sample: Vec<W> = (0..wanted).map(|i| code(i * n / wanted)).collect();
-    sample.sort_unstable();
-    sample
 }

@@ -289,12 +289,13 @@ impl<W: Word, P: Payload> Columns<W, P> {
         Columns::new(self.keys.cast(), self.payloads, self.payload)
     }
 
-    /// Says that records from `i` on will soon be written.
+    /// Says that records a line behind `i` will soon be written.
     #[inline(always)]
     pub(crate) fn prefetch(self, i: usize) {
-        prefetch_write(self.keys.wrapping_add(i).cast());
+        prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(64));
         if self.payload.bytes() > 0 {
-            prefetch_write(self.payloads.wrapping_add(i * self.payload.bytes()));
+            let payload = self.payloads.wrapping_add(i * self.payload.bytes());
+            prefetch(payload.wrapping_add(64));
         }
     }
 
@@ -325,6 +326,9 @@ impl<W: Word, P: Payload> Columns<W, P> {
         }
     }
 }
+
+/// Lines of a piece that are fetched ahead: then the machine has seen where it goes.
+const FETCHED_LINES: usize = 8;
 
 /// Records of a bucket: pieces of columns, one after the other.
 #[derive(Clone, Copy)]
@@ -358,16 +362,23 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
         self.columns.payload
     }
 
-    /// Each piece: its records, and how many.
+    /// Each piece: its records, and how many. The start of the next one is fetched meanwhile, since no
+    /// machine guesses where that is.
     ///
     /// # Safety
     /// The columns have the ranges.
     #[inline(always)]
     pub(crate) unsafe fn each(self) -> impl Iterator<Item = (Columns<W, P>, usize)> {
-        self.ranges
-            .iter()
+        self.ranges.iter().enumerate().map(move |(i, range)| {
+            if let Some(next) = self.ranges.get(i + 1) {
+                let next = self.columns.keys.wrapping_add(next.start).cast::<u8>();
+                for line in 0..FETCHED_LINES {
+                    prefetch(next.wrapping_add(64 * line));
+                }
+            }
             // SAFETY: the caller's promise.
-            .map(move |range| (unsafe { self.columns.from(range.start) }, range.len()))
+            (unsafe { self.columns.from(range.start) }, range.len())
+        })
     }
 
     /// The same pieces, for a type of word that is this one by another name.
@@ -416,14 +427,14 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
     }
 }
 
-/// Says that the cache line after `at` will soon be written. A hint: any address will do.
+/// Says that the cache line at `at` will soon be used. A hint: any address will do.
 #[inline(always)]
-fn prefetch_write(at: *const u8) {
+fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(at.wrapping_add(64).cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::blocks::Blocks;
-use crate::classify::{Classifier, sample};
+use crate::classify::Classifier;
 use crate::columns::{Columns, Payload, Pieces};
 use crate::histogram::{self, Look};
 use crate::instructions::Instructions;
@@ -16,6 +16,7 @@ use crate::job::{self, Job, Workers};
 use crate::local::{self, Local, Shape, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
+use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{

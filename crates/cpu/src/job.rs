@@ -230,6 +230,11 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                 bucket.pieces.push(piece);
             }
         }
+        for (number, bucket) in buckets.iter_mut().enumerate() {
+            if classifier.is_one_value(number) {
+                bucket.below = self.bits.start;
+            }
+        }
         buckets.retain(|bucket| bucket.n > 0);
         let mut next = 0;
         for bucket in &mut buckets {
@@ -255,7 +260,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
-                if !self.local.takes(bucket.n) {
+                if !self.local.takes(bucket.n) || bucket.below == self.bits.start {
                     return self.partition(bucket, side);
                 }
                 let from = Pieces::new(self.side(side), &bucket.pieces);
@@ -268,7 +273,8 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         });
     }
 
-    /// Sorts a bucket too large for the cache: partitions it again, by a digit, to the other side.
+    /// Sorts a bucket too large for the cache, or of records that tie: partitions it again, by a digit, to
+    /// the other side.
     unsafe fn partition(&self, bucket: &Bucket, side: Side) {
         let columns = self.side(side);
         let source = Stored {
@@ -306,7 +312,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                     window,
                     ..bucket.clone()
                 };
-                return self.partition(&bucket, side);
+                return self.finish(crew, &mut [bucket], side);
             }
             let mut start = bucket.start;
             let mut parts: Vec<_> = chunks

@@ -19,10 +19,11 @@
 //! |---|---|
 //! | `hybrid` | the algorithm: what it needs, small input, the first look |
 //! | `job` | partitions and buckets, until all are finished |
-//! | `histogram`, `scan`, `scatter` | the stages of a partition |
+//! | `classify`, `blocks` | the first partition: by a sample, without a count |
+//! | `sample`, `splitters` | some of the codes; buckets chosen by them |
+//! | `histogram`, `scan`, `scatter` | the stages of further partitions |
 //! | `local` | a bucket sorted in cache: `bins` (by vectors, in columns of a `network`) or `passes` |
 //! | `placing` | places for keys, evenly over a range |
-//! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |
 //! | `argsort` | the index, sorted with the codes in one word |
@@ -49,15 +50,11 @@ mod map;
 mod placing;
 mod pool;
 mod reading;
-// Not used by a sort yet.
-#[allow(dead_code)]
 mod sample;
 mod scan;
 mod scatter;
 mod scratch;
 mod source;
-// Not used by a sort yet.
-#[allow(dead_code)]
 mod splitters;
 mod tuning;
 

@@ -27,17 +27,17 @@ pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);
 pub(crate) const PASSES_BYTES: usize = 256 << 10;
 
 /// All workers' memory for local sorts together; with many workers each has less.
-pub(crate) const ALL_LOCAL_BYTES: usize = 47 << 20;
+pub(crate) const ALL_LOCAL_BYTES: usize = 39 << 20;
 
 /// A block of the first partition has so many bytes: few enough that blocks left half empty take little
 /// room, enough that its end is rarely met.
 pub(crate) const BLOCK_BYTES: usize = 4 << 10;
 
 /// The open blocks of all workers together; with many workers blocks are smaller.
-pub(crate) const ALL_BLOCKS_BYTES: usize = 16 << 20;
+pub(crate) const ALL_BLOCKS_BYTES: usize = 24 << 20;
 
 /// Codes in the sample of the first partition, for each bucket.
-pub(crate) const SAMPLE_PER_BUCKET: usize = 8;
+pub(crate) const SAMPLE_PER_BUCKET: usize = 16;
 
 /// Up to so many keys are sorted by insertion.
 pub(crate) const INSERTION_MAX: usize = 20;
