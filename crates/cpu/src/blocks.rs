@@ -116,6 +116,8 @@ pub(crate) struct Scatter<'a, W, P, S> {
     pub(crate) mask: W,
     /// Any code.
     pub(crate) reference: W,
+    /// Whether records that tie are the same, bit by bit.
+    pub(crate) alike: bool,
     pub(crate) instructions: Instructions,
 }
 
@@ -127,6 +129,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     /// stretches and all workers, of whom nobody else has these open blocks.
     pub(crate) unsafe fn run(&self, stretch: &mut Stretch<W>, open: &mut Open) {
         let mut buckets = [0u8; STRIP];
+        let (source, room) = (self.source, self.room);
         let full = self.blocks.records - 1;
         for start in stretch.range.clone().step_by(STRIP) {
             let range = start..stretch.range.end.min(start + STRIP);
@@ -145,16 +148,21 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             unsafe {
                 strip.classify(self.instructions);
                 for (i, &bucket) in range.zip(&buckets) {
-                    let (_, record) = self.source.load(i);
+                    let (_, record) = source.load(i);
                     let place = &mut open.places[usize::from(bucket)];
-                    self.room.store(*place, record);
-                    self.room.prefetch(*place);
-                    *place += 1;
-                    if *place & full == 0 {
-                        let piece = open.starts[usize::from(bucket)]..*place;
-                        *place = self.blocks.take();
-                        open.starts[usize::from(bucket)] = *place;
-                        stretch.pieces.push((bucket, piece));
+                    let at = *place;
+                    room.store(at, record);
+                    room.prefetch(at);
+                    *place = at + 1;
+                    if (at + 1) & full == 0 {
+                        let start = &mut open.starts[usize::from(bucket)];
+                        stretch.pieces.push((bucket, *start..at + 1));
+                        // Where all records are the same, one block of them is all there is to be read.
+                        *start = match self.alike && self.classifier.is_one_value(bucket.into()) {
+                            true => at & !full,
+                            false => self.blocks.take(),
+                        };
+                        *place = *start;
                     }
                 }
             }

@@ -196,6 +196,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             mask,
             // SAFETY: the caller's promise.
             reference: unsafe { source.code(0) } & mask,
+            alike: self.local.alike(self.data),
             instructions: self.local.instructions(),
         };
         let mut stretches: Vec<_> = stretches(self.n, self.crew)

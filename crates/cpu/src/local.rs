@@ -103,6 +103,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         self.instructions
     }
 
+    /// Whether such records that tie are the same, bit by bit.
+    pub(crate) fn alike<P: Payload>(&self, records: Columns<W, P>) -> bool {
+        R::CODES && self.mask == W::MAX && records.payload().bytes() == 0
+    }
+
     /// Bits of the digit by which `n` records are best partitioned.
     pub(crate) fn partition_bits(&self, n: usize, crew: Crew) -> u32 {
         partition_bits(n, self.most, crew.threads())
