@@ -157,7 +157,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
 
 /// The least and the greatest key.
 #[inline(always)]
-fn extremes<W: Word>(keys: &[W]) -> (W, W) {
+pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
     keys.iter()
         .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
             (least.min(key), greatest.max(key))

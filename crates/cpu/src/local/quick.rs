@@ -1,0 +1,519 @@
+//! A bucket of keys that crowd, sorted by vectors: a quicksort that leaves few keys to a block in
+//! registers.
+//!
+//! ```text
+//! keys alone        source → home and away → … → data
+//! with payloads     words of key and position → home and away → … → home;
+//!                   then each payload from where its word says
+//! ```
+//!
+//! A part of the keys has a middle key as its pivot, and goes in one read to two places: lesser keys
+//! home, where the part will lie in the end, and greater ones away. Keys equal to the pivot need no
+//! place, for their number says all about them; so few values are soon done with. Either place may be
+//! where the part lies: what is written is never ahead of what is read. The lesser keys are finished
+//! first, and use the memory behind the greater ones.
+//!
+//! A word is the key's distance from the least key, and below that the position in the bucket; so no
+//! two are equal, and records stay in order.
+
+use std::mem::MaybeUninit;
+
+use sweepsort_core::Word;
+
+use super::block;
+use crate::columns::{Columns, Payload};
+use crate::instructions::Instructions;
+use crate::lanes::{Lanes, Vectored, by_vectors};
+
+/// A part cut out of a part so often is left to the standard library: pivots have been bad.
+const DEPTH_MAX: usize = 48;
+/// Vectors that are read before any is written.
+const AHEAD: usize = 4;
+/// Bytes of the widest vector: a whole vector may write so much beyond the keys.
+const VECTOR_BYTES: usize = 64;
+/// Bytes beyond two places for all keys: a vector behind home, one behind away, and one for each
+/// part that waits there.
+const SPARE_BYTES: usize = (DEPTH_MAX + 2) * VECTOR_BYTES;
+
+/// Bytes of home and away for `n` keys.
+fn places_bytes<W>(n: usize) -> usize {
+    2 * n * size_of::<W>() + SPARE_BYTES
+}
+
+/// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false and has
+/// written nothing there, for there are no vectors for such keys, memory is too little, or keys and
+/// positions do not fit a word.
+///
+/// # Safety
+/// The machine has the instructions. `from` and `to` have `n` records each, the same ones or others;
+/// memory has so many bytes and starts on a line; nobody else uses them now.
+pub(super) unsafe fn sort<W: Word, P: Payload>(
+    instructions: Instructions,
+    from: Columns<W, P>,
+    to: Columns<W, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if from.payload().bytes() > 0 {
+            return records(instructions, from, to, n, memory, bytes).is_some();
+        }
+        if places_bytes::<W>(n) > bytes {
+            return false;
+        }
+        let keys = Keys {
+            from: from.keys_start(),
+            home: memory.cast(),
+            away: memory.cast::<W>().add(n + VECTOR_BYTES / size_of::<W>()),
+            to: to.keys_start(),
+            n,
+        };
+        by_vectors::<W, _>(instructions, keys).is_ok()
+    }
+}
+
+/// Sorts records by words that say where each was. `None` is false, and nothing is written then.
+unsafe fn records<W: Word, P: Payload>(
+    instructions: Instructions,
+    from: Columns<W, P>,
+    to: Columns<W, P>,
+    n: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> Option<()> {
+    // SAFETY: the caller's promise; words and payloads lie one behind the other in memory, and a
+    // position is one of a record.
+    unsafe {
+        let words_bytes = places_bytes::<u64>(n);
+        let payload = from.payload();
+        let kept = if from.same(to) {
+            n * payload.bytes()
+        } else {
+            0
+        };
+        if words_bytes + kept > bytes {
+            return None;
+        }
+        let words: *mut u64 = memory.cast();
+        let positions = n.next_power_of_two().ilog2();
+        let compose = Compose {
+            keys: from,
+            n,
+            positions,
+            words,
+        };
+        let least = by_vectors::<W, _>(instructions, compose).ok().flatten()?;
+        let sorted = Keys {
+            from: words,
+            home: words,
+            away: words.add(n + VECTOR_BYTES / size_of::<u64>()),
+            to: words,
+            n,
+        };
+        by_vectors::<u64, _>(instructions, sorted).ok()?;
+        let payloads = if from.same(to) {
+            let kept = Columns::new(from.keys_start(), memory.add(words_bytes), payload);
+            from.payloads_to(kept, n);
+            kept
+        } else {
+            from
+        };
+        for i in 0..n {
+            let word = *words.add(i);
+            let key = least.wrapping_add(W::truncate(u128::from(word >> positions)));
+            let position = word & u64::mask(&(0..positions));
+            to.store(i, (key, payloads.load_payload(position as usize)));
+        }
+        Some(())
+    }
+}
+
+/// Words to be made of keys and their positions.
+struct Compose<W, P> {
+    keys: Columns<W, P>,
+    n: usize,
+    /// Bits of a position.
+    positions: u32,
+    words: *mut u64,
+}
+
+impl<W: Word, P: Payload> Vectored for Compose<W, P> {
+    type Output = Option<W>;
+
+    /// Makes the words and returns the least key; or nothing, if they do not fit.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions; there are `n` keys, and room for as many words.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> Option<W> {
+        // SAFETY: the caller's promise.
+        let (keys, words) = unsafe {
+            let words: *mut MaybeUninit<u64> = self.words.cast();
+            let words = std::slice::from_raw_parts_mut(words, self.n);
+            (self.keys.keys(self.n), words)
+        };
+        let (least, greatest) = super::bins::extremes(keys);
+        let range = greatest.wrapping_sub(least).widen();
+        if range >> (u64::BITS - self.positions) != 0 {
+            return None;
+        }
+        for (i, (&key, word)) in keys.iter().zip(words).enumerate() {
+            let distance = key.wrapping_sub(least).widen() as u64;
+            word.write(distance << self.positions | i as u64);
+        }
+        Some(least)
+    }
+}
+
+/// Keys to be sorted.
+struct Keys<W> {
+    from: *const W,
+    /// Room for `n` keys and a vector; may be `from`.
+    home: *mut W,
+    /// Room for `n` keys and a vector for each part cut.
+    away: *mut W,
+    /// Where they go in the end: `n` keys; may be `from` or `home`.
+    to: *mut W,
+    n: usize,
+}
+
+/// A part of the keys.
+#[derive(Clone, Copy)]
+struct Part<W> {
+    /// Where they lie.
+    from: *const W,
+    n: usize,
+    /// How many come before them.
+    start: usize,
+    /// Of these so many, the last ones, are this key, and not yet written.
+    equal: usize,
+    pivot: W,
+    /// Where the greater ones go.
+    away: *mut W,
+    /// How often it may be cut.
+    depth: usize,
+}
+
+impl<W: Word> Vectored for Keys<W> {
+    type Output = ();
+
+    /// Sorts the keys.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions; the places are as said there, and nobody else uses
+    /// them now.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        assert_eq!(L::Word::WIDTH, W::WIDTH);
+        let (home, to): (*mut L::Word, *mut L::Word) = (self.home.cast(), self.to.cast());
+        let mut part = Part {
+            from: self.from.cast::<L::Word>(),
+            n: self.n,
+            start: 0,
+            equal: 0,
+            pivot: L::Word::ZERO,
+            away: self.away.cast(),
+            depth: (2 * (self.n | 1).ilog2() as usize).min(DEPTH_MAX),
+        };
+        let mut later = [part; DEPTH_MAX];
+        let mut waiting = 0;
+        // SAFETY: parts are finished in order. What is written beyond a part's end, at home or in
+        // `to`, is where keys of later parts will be, and none are yet: later parts lie away. There
+        // a part's memory begins a vector behind the part that waits. A part is cut from one
+        // that may be cut once more, so those that wait fit their array.
+        unsafe {
+            loop {
+                while part.n > block::most::<L>() && part.depth > 0 {
+                    let pivot = block::middle::<L>(part.from, part.n);
+                    let home = home.add(part.start);
+                    let (less, greater) = partition::<L>(part.from, part.n, pivot, home, part.away);
+                    let depth = part.depth - 1;
+                    later[waiting] = Part {
+                        from: part.away,
+                        n: greater,
+                        start: part.n - greater + part.start,
+                        equal: part.n - greater - less,
+                        pivot,
+                        away: part.away,
+                        depth,
+                    };
+                    waiting += 1;
+                    part = Part {
+                        from: home,
+                        n: less,
+                        away: part.away.add(greater + L::LANES),
+                        depth,
+                        ..part
+                    };
+                }
+                let to_part = to.add(part.start);
+                if part.n <= block::most::<L>() {
+                    block::sort::<L>(part.from, part.n, to_part, self.n - part.start);
+                } else {
+                    to_part.copy_from(part.from, part.n);
+                    std::slice::from_raw_parts_mut(to_part, part.n).sort_unstable();
+                }
+                if waiting == 0 {
+                    return;
+                }
+                waiting -= 1;
+                part = later[waiting];
+                for i in part.start - part.equal..part.start {
+                    to.add(i).write(part.pivot);
+                }
+            }
+        }
+    }
+}
+
+/// Moves keys below the pivot to one place and those above it to another, and returns how many there
+/// are of each.
+#[inline(always)]
+unsafe fn partition<L: Lanes>(
+    from: *const L::Word,
+    n: usize,
+    pivot: L::Word,
+    less: *mut L::Word,
+    greater: *mut L::Word,
+) -> (usize, usize) {
+    let (mut lesser, mut greaters) = (0, 0);
+    // SAFETY: the caller vouches for the instructions, and for room for all keys and a vector in
+    // either place. Of the keys read so far at least as many are behind the last written one as were
+    // read together, so where a place is the source, what is overwritten has been read.
+    unsafe {
+        let pivot = L::splat(pivot);
+        let mut put = |keys: L::Vector, some: u32| {
+            let below = L::below(keys, pivot) & some;
+            let above = L::below(pivot, keys) & some;
+            L::store(less.add(lesser), L::compress(keys, below));
+            L::store(greater.add(greaters), L::compress(keys, above));
+            lesser += below.count_ones() as usize;
+            greaters += above.count_ones() as usize;
+        };
+        let mut at = 0;
+        while at + AHEAD * L::LANES <= n {
+            let mut keys = [L::splat(L::Word::ZERO); AHEAD];
+            for (i, keys) in keys.iter_mut().enumerate() {
+                *keys = L::load(from.add(at + i * L::LANES));
+            }
+            for keys in keys {
+                put(keys, u32::MAX);
+            }
+            at += AHEAD * L::LANES;
+        }
+        while at < n {
+            let left = (n - at).min(L::LANES);
+            let keys = L::load_some(from.add(at), left);
+            put(keys, u32::mask(&(0..left as u32)));
+            at += left;
+        }
+    }
+    (lesser, greaters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Bytes, Fixed, Nothing};
+
+    /// Random words.
+    fn random(seed: u64) -> impl FnMut() -> u64 {
+        let mut state = seed;
+        move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        }
+    }
+
+    /// Keys of `n` records in many ways, each with its name.
+    fn cases<W: Word>(n: usize) -> Vec<(&'static str, Vec<W>)> {
+        let mut next = random(n as u64);
+        let mut word = || W::truncate(u128::from(next()));
+        let mut all = vec![
+            ("uniform", (0..n).map(|_| word()).collect()),
+            ("and of 2", (0..n).map(|_| word() & word()).collect()),
+            (
+                "and of 5",
+                (0..n)
+                    .map(|_| word() & word() & word() & word() & word())
+                    .collect(),
+            ),
+            (
+                "few",
+                (0..n).map(|_| word() >> (W::BITS - 3)).collect::<Vec<W>>(),
+            ),
+            (
+                "few and high",
+                (0..n).map(|_| !(word() >> (W::BITS - 3))).collect(),
+            ),
+            (
+                "crowd in the middle",
+                (0..n)
+                    .map(|i| if i % 7 == 0 { word() } else { W::TOP })
+                    .collect(),
+            ),
+        ];
+        let number = |i: usize| W::truncate(i as u128);
+        all.extend([
+            ("sorted", (0..n).map(number).collect()),
+            ("reverse", (0..n).map(|i| number(n - i)).collect()),
+            ("sawtooth", (0..n).map(|i| number(i % 61)).collect()),
+            ("equal", vec![W::TOP; n]),
+            ("greatest", vec![W::MAX; n]),
+            (
+                "one lesser",
+                (0..n).map(|i| number(1) >> u32::from(i == n / 2)).collect(),
+            ),
+        ]);
+        all
+    }
+
+    /// Sorts, to where the records are and to another place, and tells whether that was done; if not,
+    /// nothing must have been written.
+    fn check<W: Word, P: Payload>(
+        instructions: Instructions,
+        name: &str,
+        keys: &[W],
+        payload: P,
+        room: usize,
+    ) -> bool {
+        let (n, bytes) = (keys.len(), payload.bytes());
+        let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&i| keys[i]);
+        let sorted: Vec<W> = order.iter().map(|&i| keys[i]).collect();
+        let moved = |&i: &usize| held[i * bytes..][..bytes].to_vec();
+        let sorted_held: Vec<u8> = order.iter().flat_map(moved).collect();
+        let mut memory = vec![0u128; room.div_ceil(16) + 4];
+        let mut done = [false; 2];
+        for (done, same) in done.iter_mut().zip([false, true]) {
+            let start = memory.as_mut_ptr().cast::<u8>();
+            let (mut from, mut from_held) = (keys.to_vec(), held.clone());
+            let (mut to, mut to_held) = (vec![W::ZERO; n], vec![0; n * bytes]);
+            let source = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
+            let target = match same {
+                true => source,
+                false => Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
+            };
+            // SAFETY: all have room for `n` records, the memory for its bytes and a line.
+            *done = unsafe {
+                let memory = start.add(start.align_offset(64));
+                sort(instructions, source, target, n, memory, room)
+            };
+            let what = format!("{instructions:?}: {n} {name}, {bytes} bytes, in place: {same}");
+            let (result, result_held) = match same {
+                true => (from, from_held),
+                false => {
+                    assert!((&from[..], &from_held) == (keys, &held), "{what}: source");
+                    (to, to_held)
+                }
+            };
+            let untouched = if same {
+                keys.to_vec()
+            } else {
+                vec![W::ZERO; n]
+            };
+            let untouched_held = if same {
+                held.clone()
+            } else {
+                vec![0; n * bytes]
+            };
+            let (expected, expected_held) = match done {
+                true => (&sorted, &sorted_held),
+                false => (&untouched, &untouched_held),
+            };
+            assert!(result == *expected, "{what}: keys");
+            assert!(result_held == *expected_held, "{what}: payloads");
+        }
+        done[0] && done[1]
+    }
+
+    fn with_vectors(test: impl Fn(Instructions)) {
+        for instructions in [Instructions::Avx2, Instructions::Avx512] {
+            if instructions <= Instructions::detect() {
+                test(instructions);
+            }
+        }
+    }
+
+    #[test]
+    fn crowds_are_sorted_stably() {
+        fn width<W: Word>(instructions: Instructions) {
+            let sizes = (1..40).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]);
+            for n in sizes.chain([300, 511, 512, 513, 1000, 4096, 20_000]) {
+                let room = places_bytes::<u64>(n) + 16 * n;
+                for (name, keys) in cases::<W>(n) {
+                    let sorts = |done: bool| assert!(done, "{instructions:?}: {n} {name}");
+                    sorts(check(instructions, name, &keys, Nothing, room));
+                    // Keys of 64 bits may leave no room for positions in a word.
+                    let low: Vec<W> = keys.iter().map(|&key| key >> (W::BITS / 4)).collect();
+                    sorts(check(instructions, name, &low, Fixed::<4>, room));
+                    sorts(check(instructions, name, &low, Fixed::<16>, room));
+                    sorts(check(instructions, name, &low, Bytes(5), room));
+                    check(instructions, name, &keys, Fixed::<8>, room);
+                }
+            }
+        }
+        with_vectors(width::<u32>);
+        with_vectors(width::<u64>);
+    }
+
+    /// Memory is as much as is said, and less is refused.
+    #[test]
+    fn little_memory_is_refused() {
+        with_vectors(|instructions| {
+            for n in [2, 300, 5000] {
+                for (name, keys) in cases::<u32>(n) {
+                    let room = places_bytes::<u32>(n);
+                    assert!(check(instructions, name, &keys, Nothing, room));
+                    assert!(!check(instructions, name, &keys, Nothing, room - 1));
+                    let room = places_bytes::<u64>(n) + 4 * n;
+                    assert!(check(instructions, name, &keys, Fixed::<4>, room));
+                    assert!(!check(instructions, name, &keys, Fixed::<4>, room - 1));
+                }
+            }
+        });
+    }
+
+    /// A word has no room for 64 bits of a key and a position.
+    #[test]
+    fn wide_ranges_with_payloads_are_refused() {
+        with_vectors(|instructions| {
+            let room = places_bytes::<u64>(3) + 100;
+            for (greatest, fits) in [(1u64 << 62, false), ((1 << 62) - 1, true)] {
+                let keys = [greatest, 0, 1];
+                assert_eq!(check(instructions, "three", &keys, Fixed::<4>, room), fits);
+                assert!(check(instructions, "three", &keys, Nothing, room));
+            }
+        });
+    }
+
+    #[test]
+    fn other_keys_and_machines_are_refused() {
+        assert!(!check(
+            Instructions::detect(),
+            "u16",
+            &[3u16, 1],
+            Nothing,
+            1 << 20
+        ));
+        assert!(!check(
+            Instructions::Portable,
+            "u32",
+            &[3u32, 1],
+            Nothing,
+            1 << 20
+        ));
+        assert!(!check(
+            Instructions::Portable,
+            "u32",
+            &[3u32, 1],
+            Fixed::<4>,
+            1 << 20
+        ));
+    }
+}
