@@ -217,7 +217,7 @@ impl<W: Word> Vectored for Keys<W> {
             away: self.away.cast(),
             depth: (2 * (self.n | 1).ilog2() as usize).min(DEPTH_MAX),
         };
-        let mut later = [part; DEPTH_MAX];
+        let mut later = [MaybeUninit::<Part<L::Word>>::uninit(); DEPTH_MAX];
         let mut waiting = 0;
         // SAFETY: parts are finished in order. What is written beyond a part's end, at home or in
         // `to`, is where keys of later parts will be, and none are yet: later parts lie away. There
@@ -230,7 +230,7 @@ impl<W: Word> Vectored for Keys<W> {
                     let home = home.add(part.start);
                     let (less, greater) = partition::<L>(part.from, part.n, pivot, home, part.away);
                     let depth = part.depth - 1;
-                    later[waiting] = Part {
+                    later[waiting].write(Part {
                         from: part.away,
                         n: greater,
                         start: part.n - greater + part.start,
@@ -238,7 +238,7 @@ impl<W: Word> Vectored for Keys<W> {
                         pivot,
                         away: part.away,
                         depth,
-                    };
+                    });
                     waiting += 1;
                     part = Part {
                         from: home,
@@ -259,11 +259,34 @@ impl<W: Word> Vectored for Keys<W> {
                     return;
                 }
                 waiting -= 1;
-                part = later[waiting];
+                part = later[waiting].assume_init();
                 for i in part.start - part.equal..part.start {
                     to.add(i).write(part.pivot);
                 }
             }
+        }
+    }
+}
+
+/// Two places under way, and the key that keys are compared with.
+struct Places<L: Lanes> {
+    pivot: L::Vector,
+    less: *mut L::Word,
+    greater: *mut L::Word,
+}
+
+impl<L: Lanes> Places<L> {
+    /// Writes those of some keys that are not the pivot, to either place.
+    #[inline(always)]
+    unsafe fn put(&mut self, keys: L::Vector, some: u32) {
+        // SAFETY: the caller vouches for the instructions, and for room for a vector in either place.
+        unsafe {
+            let below = L::below(keys, self.pivot) & some;
+            let above = L::below(self.pivot, keys) & some;
+            L::store(self.less, L::compress(keys, below));
+            L::store(self.greater, L::compress(keys, above));
+            self.less = self.less.add(below.count_ones() as usize);
+            self.greater = self.greater.add(above.count_ones() as usize);
         }
     }
 }
@@ -278,39 +301,37 @@ unsafe fn partition<L: Lanes>(
     less: *mut L::Word,
     greater: *mut L::Word,
 ) -> (usize, usize) {
-    let (mut lesser, mut greaters) = (0, 0);
     // SAFETY: the caller vouches for the instructions, and for room for all keys and a vector in
-    // either place. Of the keys read so far at least as many are behind the last written one as were
-    // read together, so where a place is the source, what is overwritten has been read.
+    // either place. Where a place is the source, it is written at most as far as it has been read:
+    // in front of the keys that are read together there are at least as many as were written.
     unsafe {
-        let pivot = L::splat(pivot);
-        let mut put = |keys: L::Vector, some: u32| {
-            let below = L::below(keys, pivot) & some;
-            let above = L::below(pivot, keys) & some;
-            L::store(less.add(lesser), L::compress(keys, below));
-            L::store(greater.add(greaters), L::compress(keys, above));
-            lesser += below.count_ones() as usize;
-            greaters += above.count_ones() as usize;
+        let mut places = Places::<L> {
+            pivot: L::splat(pivot),
+            less,
+            greater,
         };
         let mut at = 0;
         while at + AHEAD * L::LANES <= n {
-            let mut keys = [L::splat(L::Word::ZERO); AHEAD];
+            let mut keys = [places.pivot; AHEAD];
             for (i, keys) in keys.iter_mut().enumerate() {
                 *keys = L::load(from.add(at + i * L::LANES));
             }
             for keys in keys {
-                put(keys, u32::MAX);
+                places.put(keys, u32::MAX);
             }
             at += AHEAD * L::LANES;
         }
         while at < n {
             let left = (n - at).min(L::LANES);
             let keys = L::load_some(from.add(at), left);
-            put(keys, u32::mask(&(0..left as u32)));
+            places.put(keys, u32::mask(&(0..left as u32)));
             at += left;
         }
+        (
+            places.less.offset_from_unsigned(less),
+            places.greater.offset_from_unsigned(greater),
+        )
     }
-    (lesser, greaters)
 }
 
 #[cfg(test)]
