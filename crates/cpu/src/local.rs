@@ -1,5 +1,5 @@
 //! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the
-//! keys are spread, by [`quick`] if they crowd. In counting [`passes`] otherwise.
+//! keys are spread, by [`quick`] if they crowd or are few. In counting [`passes`] otherwise.
 
 pub(crate) mod bins;
 mod block;
@@ -18,8 +18,8 @@ use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
-    BINS_SKIPPED_MAX, BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS,
-    PASSES_BYTES,
+    BINS_SKIPPED_MAX, BLOCK_BYTES, BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX,
+    PARTITION_BITS, PASSES_BYTES,
 };
 use passes::Tables;
 
@@ -192,6 +192,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     ) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
+            let quick = || quick::sort(self.instructions, from, to, n, own, self.bytes);
+            let few = n * quick::word_bytes(from) <= BLOCK_BYTES;
+            if few && quick() {
+                return true;
+            }
             if self.crowding.try_bins() {
                 let in_bins = in_bins(self.instructions, from, to, n, own, self.bytes);
                 self.crowding.note(in_bins);
@@ -199,7 +204,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                     return true;
                 }
             }
-            quick::sort(self.instructions, from, to, n, own, self.bytes)
+            !few && quick()
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) const BIN_MEAN_MAX: usize = 10;
 /// After a bucket whose keys crowd, at most so many go without a try in bins.
 pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 
+/// Up to so many bytes of keys, or of words for records, are a block in registers, or a few; bins take
+/// twice as long.
+pub(crate) const BLOCK_BYTES: usize = 1 << 10;
+
 /// Bytes of a worker's memory for local sorts: 8192 bins for keys of 32 bits alone, 4096 for records
 /// of 8 bytes, 2048 for records of 16.
 pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);

@@ -295,9 +295,9 @@ impl Lanes for Half32 {
             _mm256_movemask_ps(_mm256_castsi256_ps(below)) as u32
         }
         compress(a: __m256i, lanes: u32) -> __m256i {
-            const TABLE: [u64; 256] = compressed(1);
-            let words = _mm_cvtsi64_si128(TABLE[(lanes & 0xff) as usize] as i64);
-            _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(words))
+            const TABLE: [[u32; 8]; 256] = compressed(1);
+            let words = TABLE[(lanes & 0xff) as usize].as_ptr();
+            _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
         }
         cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
             let lanes = _mm256_loadu_si256(const { turned::<8>(X, 1) }.as_ptr().cast());
@@ -374,9 +374,9 @@ impl Lanes for Half64 {
             _mm256_movemask_pd(_mm256_castsi256_pd(above(b, a))) as u32
         }
         compress(a: __m256i, lanes: u32) -> __m256i {
-            const TABLE: [u64; 16] = compressed(2);
-            let words = _mm_cvtsi64_si128(TABLE[(lanes & 0xf) as usize] as i64);
-            _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(words))
+            const TABLE: [[u32; 8]; 16] = compressed(2);
+            let words = TABLE[(lanes & 0xf) as usize].as_ptr();
+            _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
         }
         cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
             let lanes = _mm256_loadu_si256(const { turned::<8>(X, 2) }.as_ptr().cast());
@@ -424,15 +424,15 @@ const fn upper(x: usize) -> u16 {
     lanes
 }
 
-/// For each set of lanes, the numbers of their words of 32 bits, a byte each; a lane has `words`.
-const fn compressed<const SETS: usize>(words: usize) -> [u64; SETS] {
-    let mut table = [0; SETS];
+/// For each set of lanes, the numbers of their words of 32 bits; a lane has `words`.
+const fn compressed<const SETS: usize>(words: usize) -> [[u32; 8]; SETS] {
+    let mut table = [[0; 8]; SETS];
     let mut set = 0;
     while set < SETS {
         let (mut word, mut place) = (0, 0);
         while word < 8 {
             if set >> (word / words) & 1 == 1 {
-                table[set] |= (word as u64) << (8 * place);
+                table[set][place] = word as u32;
                 place += 1;
             }
             word += 1;

@@ -25,7 +25,8 @@ const ROOM: usize = (ROWS + 1) * LANES_MAX;
 
 /// The most keys of a block.
 pub(super) const fn most<L: Lanes>() -> usize {
-    ROWS * L::LANES
+    let rows = if L::LANES > 4 { ROWS } else { 8 };
+    rows * L::LANES
 }
 
 /// Sorts `n` keys, to a place that has room for `room`: at least `n`. What lies there behind the `n`
@@ -94,20 +95,31 @@ unsafe fn sort_rows<L: Lanes, const R: usize>(
 /// The machine has the lanes' instructions. There are `n` keys, at least a vector.
 #[inline(always)]
 pub(super) unsafe fn middle<L: Lanes>(keys: *const L::Word, n: usize) -> L::Word {
-    const SAMPLE: usize = 8;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match L::LANES {
+            4 => middle_of::<L, 4>(keys, n),
+            _ => middle_of::<L, 8>(keys, n),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn middle_of<L: Lanes, const R: usize>(keys: *const L::Word, n: usize) -> L::Word {
     // SAFETY: the last vector ends with the last key; a vector fits where the most lanes do.
     unsafe {
-        let step = (n - L::LANES) / (SAMPLE - 1);
-        let mut rows = [L::splat(L::Word::MAX); SAMPLE];
+        let step = (n - L::LANES) / (R - 1);
+        let mut rows = [L::splat(L::Word::MAX); R];
         for (r, row) in rows.iter_mut().enumerate() {
             *row = L::load(keys.add(r * step));
         }
-        network::sort::<L, SAMPLE>(&mut rows);
-        let mut row = [rows[SAMPLE / 2]];
+        network::sort::<L, R>(&mut rows);
+        let mut row = [rows[R / 2]];
         merge::<L, 1>(&mut row);
         let mut sorted = [L::Word::ZERO; LANES_MAX];
         L::store(sorted.as_mut_ptr(), row[0]);
-        // Of 8 keys there is none in the middle but one above it, of which a lesser one is taken.
+        // An even number of rows has none in the middle but one above it, of which a lesser key is
+        // taken.
         sorted[L::LANES * 5 / 16]
     }
 }
