@@ -25,7 +25,8 @@ use crate::columns::{Columns, Payload};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 
-/// A part cut out of a part so often is left to the standard library: pivots have been bad.
+/// Parts are cut out of parts at most so often. What is too large then is left to the standard
+/// library: pivots have been bad.
 const DEPTH_MAX: usize = 48;
 /// Vectors that are read before any is written.
 const AHEAD: usize = 4;
@@ -77,6 +78,7 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
             away: memory.cast::<W>().add(n + VECTOR_BYTES / size_of::<W>()),
             to: to.keys_start(),
             n,
+            depth: depth(n),
         };
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
@@ -111,7 +113,7 @@ unsafe fn records<W: Word, P: Payload>(
         let words: *mut u64 = memory.cast();
         let positions = n.next_power_of_two().ilog2();
         let compose = Compose {
-            keys: from,
+            keys: from.keys_start(),
             n,
             positions,
             words,
@@ -123,6 +125,7 @@ unsafe fn records<W: Word, P: Payload>(
             away: words.add(n + VECTOR_BYTES / size_of::<u64>()),
             to: words,
             n,
+            depth: depth(n),
         };
         by_vectors::<u64, _>(instructions, sorted).ok()?;
         let payloads = if from.same(to) {
@@ -143,15 +146,15 @@ unsafe fn records<W: Word, P: Payload>(
 }
 
 /// Words to be made of keys and their positions.
-struct Compose<W, P> {
-    keys: Columns<W, P>,
+struct Compose<W> {
+    keys: *const W,
     n: usize,
     /// Bits of a position.
     positions: u32,
     words: *mut u64,
 }
 
-impl<W: Word, P: Payload> Vectored for Compose<W, P> {
+impl<W: Word> Vectored for Compose<W> {
     type Output = Option<W>;
 
     /// Makes the words and returns the least key; or nothing, if they do not fit, or the keys differ
@@ -165,7 +168,7 @@ impl<W: Word, P: Payload> Vectored for Compose<W, P> {
         let (keys, words) = unsafe {
             let words: *mut MaybeUninit<u64> = self.words.cast();
             let words = std::slice::from_raw_parts_mut(words, self.n);
-            (self.keys.keys(self.n), words)
+            (std::slice::from_raw_parts(self.keys, self.n), words)
         };
         let (least, greatest) = bins::extremes(keys);
         let range = greatest.wrapping_sub(least);
@@ -192,6 +195,13 @@ struct Keys<W> {
     /// Where they go in the end: `n` keys; may be `from` or `home`.
     to: *mut W,
     n: usize,
+    /// How often a part may be cut out of a part.
+    depth: usize,
+}
+
+/// How often a part may be cut out of a part of `n` keys: twice as often as by even halves.
+fn depth(n: usize) -> usize {
+    (2 * n.max(1).ilog2() as usize).min(DEPTH_MAX)
 }
 
 /// A part of the keys.
@@ -230,7 +240,7 @@ impl<W: Word> Vectored for Keys<W> {
             equal: 0,
             pivot: L::Word::ZERO,
             away: self.away.cast(),
-            depth: (2 * (self.n | 1).ilog2() as usize).min(DEPTH_MAX),
+            depth: self.depth,
         };
         let mut later = [MaybeUninit::<Part<L::Word>>::uninit(); DEPTH_MAX];
         let mut waiting = 0;
@@ -353,6 +363,9 @@ unsafe fn partition<L: Lanes>(
 mod tests {
     use super::*;
     use crate::columns::{Bytes, Fixed, Nothing};
+
+    /// Words of the widest vector.
+    const LANES_MAX: usize = VECTOR_BYTES / size_of::<u64>();
 
     /// Random words.
     fn random(seed: u64) -> impl FnMut() -> u64 {
@@ -508,6 +521,37 @@ mod tests {
         }
         with_vectors(width::<u32>);
         with_vectors(width::<u64>);
+    }
+
+    /// Parts that may not be cut any more are sorted nevertheless.
+    #[test]
+    fn bad_pivots_do_no_harm() {
+        with_vectors(|instructions| {
+            for (depth, n) in [(0, 300), (0, 5000), (1, 5000), (3, 5000)] {
+                for (name, keys) in cases::<u64>(n) {
+                    let mut sorted = keys.clone();
+                    sorted.sort_unstable();
+                    let mut words = keys;
+                    words.resize(n + LANES_MAX, 0);
+                    let mut away = vec![0; n + (depth + 1) * LANES_MAX];
+                    let work = Keys {
+                        from: words.as_ptr(),
+                        home: words.as_mut_ptr(),
+                        away: away.as_mut_ptr(),
+                        to: words.as_mut_ptr(),
+                        n,
+                        depth,
+                    };
+                    // SAFETY: there is room for a vector behind home, and for one more behind each
+                    // part cut.
+                    assert!(unsafe { by_vectors::<u64, _>(instructions, work) }.is_ok());
+                    assert!(
+                        words[..n] == sorted,
+                        "{instructions:?}: {n} {name}, {depth}"
+                    );
+                }
+            }
+        });
     }
 
     /// Memory is as much as is said, and less is refused.
