@@ -14,7 +14,8 @@
 //! first, and use the memory behind the greater ones.
 //!
 //! A word is the key's distance from the least key, and below that the position in the bucket; so no
-//! two are equal, and records stay in order.
+//! two are equal, and records stay in order. Where the distance has too many bits for both, its lowest
+//! ones are left out, and records that agree in the others are sorted by passes in the end.
 
 use std::mem::MaybeUninit;
 
@@ -24,6 +25,8 @@ use super::{bins, block, passes};
 use crate::columns::{Columns, Payload};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::reading::Plain;
+use passes::Tables;
 
 /// Parts are cut out of parts at most so often. What is too large then is left to the standard
 /// library: pivots have been bad.
@@ -50,8 +53,8 @@ pub(super) fn word_bytes<W: Word, P: Payload>(records: Columns<W, P>) -> usize {
 }
 
 /// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false and has
-/// written nothing there, for there are no vectors for such keys, memory is too little, keys and
-/// positions do not fit a word, or counting passes are faster.
+/// written nothing there, for there are no vectors for such keys, memory is too little, or
+/// counting passes are faster.
 ///
 /// # Safety
 /// The machine has the instructions. `from` and `to` have `n` records each, the same ones or others;
@@ -93,21 +96,15 @@ unsafe fn records<W: Word, P: Payload>(
     memory: *mut u8,
     bytes: usize,
 ) -> Option<()> {
-    // SAFETY: the caller's promise; words and payloads lie one behind the other in memory, and a
-    // position is one of a record.
+    // SAFETY: the caller's promise; words and what is kept of the records lie one behind the other in
+    // memory, and a position is one of a record. In the end room for all records is where both lay.
     unsafe {
         // Words of 64 bits in vectors of 256 take half as long again as passes.
         if instructions < Instructions::Avx512 {
             return None;
         }
         let words_bytes = places_bytes::<u64>(n);
-        let payload = from.payload();
-        let kept = if from.same(to) {
-            n * payload.bytes()
-        } else {
-            0
-        };
-        if words_bytes + kept > bytes {
+        if words_bytes > bytes {
             return None;
         }
         let words: *mut u64 = memory.cast();
@@ -118,7 +115,35 @@ unsafe fn records<W: Word, P: Payload>(
             positions,
             words,
         };
-        let least = by_vectors::<W, _>(instructions, compose).ok().flatten()?;
+        let (least, rest) = by_vectors::<W, _>(instructions, compose).ok().flatten()?;
+        let payload = from.payload();
+        let kept_bytes = match (from.same(to), rest) {
+            (false, _) => 0,
+            (true, 0) => n * payload.bytes(),
+            (true, _) => n * from.record_bytes(),
+        };
+        let room_bytes = if rest > 0 {
+            n * from.record_bytes() + 16
+        } else {
+            0
+        };
+        if (words_bytes + kept_bytes).max(room_bytes) > bytes {
+            return None;
+        }
+        let kept = memory.add(words_bytes);
+        let source = match (from.same(to), rest) {
+            (false, _) => from,
+            (true, 0) => {
+                let kept = Columns::new(from.keys_start(), kept, payload);
+                from.payloads_to(kept, n);
+                kept
+            }
+            (true, _) => {
+                let kept = Columns::new(kept.cast(), kept.add(n * size_of::<W>()), payload);
+                from.copy_to(kept, n);
+                kept
+            }
+        };
         let sorted = Keys {
             from: words,
             home: words,
@@ -128,18 +153,20 @@ unsafe fn records<W: Word, P: Payload>(
             depth: depth(n),
         };
         by_vectors::<u64, _>(instructions, sorted).ok()?;
-        let payloads = if from.same(to) {
-            let kept = Columns::new(from.keys_start(), memory.add(words_bytes), payload);
-            from.payloads_to(kept, n);
-            kept
+        let position = |word: u64| (word & u64::mask(&(0..positions))) as usize;
+        if rest == 0 {
+            for i in 0..n {
+                let word = *words.add(i);
+                let key = least.wrapping_add(W::truncate(u128::from(word >> positions)));
+                to.store(i, (key, source.load_payload(position(word))));
+            }
         } else {
-            from
-        };
-        for i in 0..n {
-            let word = *words.add(i);
-            let key = least.wrapping_add(W::truncate(u128::from(word >> positions)));
-            let position = word & u64::mask(&(0..positions));
-            to.store(i, (key, payloads.load_payload(position as usize)));
+            for i in 0..n {
+                to.store(i, source.load(position(*words.add(i))));
+            }
+            let payloads = memory.add((n * size_of::<W>()).next_multiple_of(16));
+            let room = Columns::new(memory.cast(), payloads, payload);
+            passes::fix_up(to, room, n, Plain, W::MAX, rest, &mut Tables::new());
         }
         Some(())
     }
@@ -155,15 +182,16 @@ struct Compose<W> {
 }
 
 impl<W: Word> Vectored for Compose<W> {
-    type Output = Option<W>;
+    type Output = Option<(W, u32)>;
 
-    /// Makes the words and returns the least key; or nothing, if they do not fit, or the keys differ
-    /// in so few bits that counting passes leave nothing to fix up: they are faster then.
+    /// Makes the words and returns the least key, and how many of the lowest bits words have no room
+    /// for; or nothing, if the keys differ in so few bits that counting passes leave nothing to fix
+    /// up: they are faster then.
     ///
     /// # Safety
     /// The machine has the lanes' instructions; there are `n` keys, and room for as many words.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> Option<W> {
+    unsafe fn run<L: Lanes>(self) -> Option<(W, u32)> {
         // SAFETY: the caller's promise.
         let (keys, words) = unsafe {
             let words: *mut MaybeUninit<u64> = self.words.cast();
@@ -174,14 +202,20 @@ impl<W: Word> Vectored for Compose<W> {
         let range = greatest.wrapping_sub(least);
         let bits = W::BITS - range.leading_zeros();
         let [low, _] = passes::digits(self.n, 0..bits);
-        if bits + self.positions > u64::BITS || low.shift == 0 {
+        if low.shift == 0 {
             return None;
         }
+        // Without their lowest bits, distances may be one more: that may take a bit more.
+        let rest = match (bits + self.positions).saturating_sub(u64::BITS) {
+            0 => 0,
+            over => over + 1,
+        };
+        let first = least >> rest;
         for (i, (&key, word)) in keys.iter().zip(words).enumerate() {
-            let distance = key.wrapping_sub(least).widen() as u64;
+            let distance = (key >> rest).wrapping_sub(first).widen() as u64;
             word.write(distance << self.positions | i as u64);
         }
-        Some(least)
+        Some((least, rest))
     }
 }
 
@@ -501,21 +535,22 @@ mod tests {
         fn width<W: Word>(instructions: Instructions) {
             let sizes = (1..40).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]);
             for n in sizes.chain([300, 511, 512, 513, 1000, 4096, 20_000]) {
-                let room = places_bytes::<u64>(n) + 16 * n;
+                let room = places_bytes::<u64>(n) + 24 * n;
                 for (name, keys) in cases::<W>(n) {
                     let done = check(instructions, name, &keys, Nothing, room);
                     assert!(done, "{instructions:?}: {n} {name}");
-                    // Keys of 64 bits may leave no room for positions in a word.
-                    let low: Vec<W> = keys.iter().map(|&key| key >> (W::BITS / 4)).collect();
-                    let served = [
-                        check(instructions, name, &low, Fixed::<4>, room),
-                        check(instructions, name, &low, Fixed::<16>, room),
-                        check(instructions, name, &low, Bytes(5), room),
-                    ];
-                    let wide = instructions == Instructions::Avx512;
-                    let expected = [wide && !few_bits(&low); 3];
-                    assert_eq!(served, expected, "{instructions:?}: {n} {name}");
-                    check(instructions, name, &keys, Fixed::<8>, room);
+                    // Keys of 64 bits may leave no room for positions in a word, with others they do.
+                    for shift in [0, W::BITS / 4] {
+                        let keys: Vec<W> = keys.iter().map(|&key| key >> shift).collect();
+                        let served = [
+                            check(instructions, name, &keys, Fixed::<4>, room),
+                            check(instructions, name, &keys, Fixed::<16>, room),
+                            check(instructions, name, &keys, Bytes(5), room),
+                        ];
+                        let wide = instructions == Instructions::Avx512;
+                        let expected = [wide && !few_bits(&keys); 3];
+                        assert_eq!(served, expected, "{instructions:?}: {n} {name}");
+                    }
                 }
             }
         }
@@ -569,21 +604,6 @@ mod tests {
                     assert_eq!(done, wide && !few_bits(&keys), "{n} {name}");
                     assert!(!check(instructions, name, &keys, Fixed::<4>, room - 1));
                 }
-            }
-        });
-    }
-
-    /// A word has no room for 64 bits of a key and a position.
-    #[test]
-    fn wide_ranges_with_payloads_are_refused() {
-        with_vectors(|instructions| {
-            let room = places_bytes::<u64>(3) + 100;
-            for (greatest, fits) in [(1u64 << 62, false), ((1 << 62) - 1, true)] {
-                let keys = [greatest, 0, 1];
-                let wide = instructions == Instructions::Avx512;
-                let done = check(instructions, "three", &keys, Fixed::<4>, room);
-                assert_eq!(done, fits && wide, "up to {greatest}");
-                assert!(check(instructions, "three", &keys, Nothing, room));
             }
         });
     }
