@@ -245,6 +245,16 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { (self.key(i), self.payload.load(self.payloads, i)) }
     }
 
+    /// The payload of record `i`.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load).
+    #[inline(always)]
+    pub(crate) unsafe fn load_payload(self, i: usize) -> P::Held {
+        // SAFETY: the caller's promise.
+        unsafe { self.payload.load(self.payloads, i) }
+    }
+
     /// Writes record `i`.
     ///
     /// # Safety
@@ -307,6 +317,17 @@ impl<W: Word, P: Payload> Columns<W, P> {
         // SAFETY: the caller's promise.
         unsafe {
             to.keys.copy_from_nonoverlapping(self.keys, n);
+            self.payloads_to(to, n);
+        }
+    }
+
+    /// Copies the first `n` payloads beside the keys of `to`.
+    ///
+    /// # Safety
+    /// Both have `n` payloads, and they do not overlap.
+    pub(crate) unsafe fn payloads_to(self, to: Self, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
             to.payloads
                 .copy_from_nonoverlapping(self.payloads, n * self.payload.bytes());
         }

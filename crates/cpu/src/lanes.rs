@@ -60,6 +60,15 @@ pub(crate) trait Lanes: Copy {
         n: usize,
         below: *mut u8,
     ) -> usize;
+    /// The first `count` lanes from memory, all ones in the others; more than all are all.
+    unsafe fn load_some(from: *const Self::Word, count: usize) -> Self::Vector;
+    /// A bit for each lane in which `a` is below `b`, the first lane's lowest.
+    unsafe fn below(a: Self::Vector, b: Self::Vector) -> u32;
+    /// The lanes whose bit is set moved to the first ones, in order; anything in the others.
+    unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
+    /// Compares lane `i` of `a` with lane `i ^ X` of `b`: the lesser where the highest bit of `X` is
+    /// clear in `i`, the greater where it is set.
+    unsafe fn cross<const X: usize>(a: Self::Vector, b: Self::Vector) -> Self::Vector;
 }
 
 /// Work that is compiled for every kind of vectors.

@@ -1,11 +1,14 @@
-//! A bucket sorted in cache: in [`bins`], by vectors, where the machine has the instructions and the
-//! keys are spread; in counting [`passes`] otherwise.
+//! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the
+//! keys are spread, by [`quick`] if they crowd or are few. In counting [`passes`] otherwise.
 
 pub(crate) mod bins;
+mod block;
 mod network;
 pub(crate) mod passes;
+mod quick;
 
 use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sweepsort_core::Word;
 
@@ -16,7 +19,8 @@ use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
-    BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS, PASSES_BYTES,
+    BINS_SKIPPED_MAX, BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS,
+    PASSES_BYTES, QUICK_BYTES,
 };
 use passes::Tables;
 
@@ -63,6 +67,38 @@ pub(crate) fn partition_bits(n: usize, most: usize, threads: usize) -> u32 {
     (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
 }
 
+/// Whether bins are worth a try. Keys that crowd in one bucket often do so in the next ones; each
+/// vain try doubles how many buckets go without. Workers share it, and lose nothing if they race.
+struct Crowding(AtomicU32);
+
+impl Crowding {
+    /// Bits of how many buckets are still to go without; above is how many did after the last try.
+    const LEFT_BITS: u32 = 16;
+
+    /// Whether to try a bucket.
+    fn try_bins(&self) -> bool {
+        let state = self.0.load(Ordering::Relaxed);
+        let left = state & u32::mask(&(0..Self::LEFT_BITS));
+        if left > 0 {
+            self.0.store(state - 1, Ordering::Relaxed);
+        }
+        left == 0
+    }
+
+    /// Notes how a try went.
+    fn note(&self, in_bins: bool) {
+        let last = self.0.load(Ordering::Relaxed) >> Self::LEFT_BITS;
+        let next = match in_bins {
+            true => 0,
+            false => (2 * last).clamp(1, BINS_SKIPPED_MAX),
+        };
+        if (last, next) != (0, 0) {
+            let state = next << Self::LEFT_BITS | next;
+            self.0.store(state, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The local sort of one task.
 pub(crate) struct Local<W, R, T> {
     instructions: Instructions,
@@ -75,6 +111,7 @@ pub(crate) struct Local<W, R, T> {
     /// The bits that count.
     mask: W,
     pub(crate) sink: T,
+    crowding: Crowding,
 }
 
 impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
@@ -95,6 +132,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             reading,
             mask,
             sink,
+            crowding: Crowding(AtomicU32::new(0)),
         }
     }
 
@@ -137,9 +175,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let in_bins =
-                n > INSERTION_MAX && in_bins(self.instructions, from, to, own, self.bytes);
-            let passes = if in_bins {
+            let passes = if n > INSERTION_MAX && self.by_vectors(from, to, own) {
                 1
             } else {
                 let from = from.together(to);
@@ -152,6 +188,39 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 return passes.max(self.settle(to, n, own, window + 1));
             }
             passes
+        }
+    }
+
+    /// Sorts by vectors; or returns false, for they do not serve, and has written nothing or what
+    /// [`together`](Pieces::together) writes.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort).
+    unsafe fn by_vectors<P: Payload>(
+        &self,
+        from: Pieces<'_, W, P>,
+        to: Columns<W, P>,
+        own: *mut u8,
+    ) -> bool {
+        let n = from.len();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let few = n * quick::word_bytes::<W, P>(from.payload()) <= QUICK_BYTES;
+            let quick = || {
+                let from = from.together(to);
+                quick::sort(self.instructions, from, to, n, own, self.bytes)
+            };
+            if few && quick() {
+                return true;
+            }
+            if self.crowding.try_bins() {
+                let in_bins = in_bins(self.instructions, from, to, own, self.bytes);
+                self.crowding.note(in_bins);
+                if in_bins {
+                    return true;
+                }
+            }
+            !few && quick()
         }
     }
 

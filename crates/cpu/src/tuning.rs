@@ -18,6 +18,13 @@ pub(crate) const BIN_MEAN: usize = 8;
 /// Keys a bin, on average, where memory for slots ends.
 pub(crate) const BIN_MEAN_MAX: usize = 10;
 
+/// After a bucket whose keys crowd, at most so many go without a try in bins.
+pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
+
+/// Up to so many bytes of keys, or of words for records, are sorted by `quick` first: a block in registers,
+/// or a few. Bins take twice as long.
+pub(crate) const QUICK_BYTES: usize = 1 << 10;
+
 /// Bytes of a worker's memory for local sorts: 8192 bins for keys of 32 bits alone, 4096 for records
 /// of 8 bytes, 2048 for records of 16.
 pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);

@@ -90,7 +90,12 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
         // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
         // are within the memory.
         unsafe {
-            let (least, greatest) = extremes(from);
+            let (least, greatest) = from
+                .each()
+                .map(|(piece, n)| extremes(piece.keys(n)))
+                .fold((L::Word::MAX, L::Word::ZERO), |all, piece| {
+                    (all.0.min(piece.0), all.1.max(piece.1))
+                });
             let range = greatest.wrapping_sub(least);
             if range == L::Word::ZERO {
                 from.gather(to);
@@ -170,21 +175,12 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
 }
 
 /// The least and the greatest key.
-///
-/// # Safety
-/// The columns have the pieces, and nobody writes them now.
 #[inline(always)]
-unsafe fn extremes<W: Word, P: Payload>(records: Pieces<'_, W, P>) -> (W, W) {
-    let mut extremes = (W::MAX, W::ZERO);
-    // SAFETY: the caller's promise.
-    unsafe {
-        for (piece, n) in records.each() {
-            for &key in piece.keys(n) {
-                extremes = (extremes.0.min(key), extremes.1.max(key));
-            }
-        }
-    }
-    extremes
+pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
+    keys.iter()
+        .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
+            (least.min(key), greatest.max(key))
+        })
 }
 
 /// Filled slots.
