@@ -139,14 +139,14 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 mask: self.mask,
                 classifier: self.classifier,
                 reference: self.reference,
-                varying: &mut stretch.varying,
                 buckets: &mut buckets,
                 payload: PhantomData,
             };
             // SAFETY: the caller's promise. A place is within an open block, and a full block is
             // followed by another before the next record.
             unsafe {
-                strip.classify(self.instructions);
+                let varying = strip.classify(self.instructions);
+                stretch.varying = stretch.varying | varying;
                 for (i, &bucket) in range.zip(&buckets) {
                     let (_, record) = source.load(i);
                     let place = &mut open.places[usize::from(bucket)];

@@ -45,16 +45,29 @@ impl<W: Word> Classifier<W> {
         let beyond = last.wrapping_sub(first) >> sample.len().ilog2() << 1;
         let least = first.wrapping_sub(beyond.min(first));
         let greatest = last.wrapping_add(beyond.min(W::MAX.wrapping_sub(last)));
-        let range = greatest.wrapping_sub(least).max(W::truncate(1));
+        Self::within([least, greatest], sample, bits)
+    }
+
+    /// The same, for codes in a range.
+    pub(crate) fn within(range: [W; 2], sample: &[W], bits: u32) -> Self {
+        match Self::even(range, bits) {
+            Classifier::Even {
+                placing, buckets, ..
+            } if !is_even(sample, &placing, buckets) => {
+                Classifier::Sampled(Box::new(Splitters::new(sample, bits)))
+            }
+            even => even,
+        }
+    }
+
+    /// `1 << bits` even stretches of a range.
+    pub(crate) fn even(range: [W; 2], bits: u32) -> Self {
         let buckets = 1 << bits;
-        let placing = Placing::new(least, range, buckets);
-        match is_even(sample, &placing, buckets) {
-            true => Classifier::Even {
-                range: [least, greatest],
-                placing,
-                buckets,
-            },
-            false => Classifier::Sampled(Box::new(Splitters::new(sample, bits))),
+        let distance = range[1].wrapping_sub(range[0]).max(W::truncate(1));
+        Classifier::Even {
+            range,
+            placing: Placing::new(range[0], distance, buckets),
+            buckets,
         }
     }
 
@@ -130,55 +143,55 @@ pub(crate) struct Strip<'a, W, P, S> {
     /// The bits of the codes that count.
     pub(crate) mask: W,
     pub(crate) classifier: &'a Classifier<W>,
-    /// Any code, and the bits in which one differs from it.
+    /// Any code.
     pub(crate) reference: W,
-    pub(crate) varying: &'a mut W,
     pub(crate) buckets: &'a mut [u8; STRIP],
     pub(crate) payload: PhantomData<P>,
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
-    /// Finds the records' buckets.
+    /// Finds the records' buckets, and the bits in which some code differs from the reference.
     ///
     /// # Safety
     /// The source has the records, and nobody writes them now. The machine has the instructions.
-    pub(crate) unsafe fn classify(self, instructions: Instructions) {
+    pub(crate) unsafe fn classify(self, instructions: Instructions) -> W {
         // SAFETY: the caller's promise.
         unsafe {
-            if let Err(mut strip) = by_vectors::<W, _>(instructions, self) {
-                let codes = strip.codes();
-                let n = strip.range.len();
-                strip.classifier.by_scalars(&codes[..n], strip.buckets);
-            }
+            by_vectors::<W, _>(instructions, self).unwrap_or_else(|strip| {
+                let (codes, varying) = strip.codes();
+                let codes = &codes[..strip.range.len()];
+                strip.classifier.by_scalars(codes, strip.buckets);
+                varying
+            })
         }
     }
 
-    /// The codes, zeros behind them.
+    /// The codes, zeros behind them, and the bits in which some differ from the reference.
     #[inline(always)]
-    unsafe fn codes(&mut self) -> [W; STRIP] {
+    unsafe fn codes(&self) -> ([W; STRIP], W) {
         let mut codes = [W::ZERO; STRIP];
-        let mut varying = *self.varying;
+        let mut varying = W::ZERO;
         for (code, i) in codes.iter_mut().zip(self.range.clone()) {
             // SAFETY: the caller's promise.
             *code = unsafe { self.source.code(i) } & self.mask;
             varying = varying | (*code ^ self.reference);
         }
-        *self.varying = varying;
-        codes
+        (codes, varying)
     }
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
-    type Output = ();
+    type Output = W;
 
     /// # Safety
     /// As [`Strip::classify`].
     #[inline(always)]
-    unsafe fn run<L: Lanes>(mut self) {
+    unsafe fn run<L: Lanes>(self) -> W {
         // SAFETY: the caller's promise.
         unsafe {
-            let mut codes = self.codes();
+            let (mut codes, varying) = self.codes();
             self.classifier.by_lanes::<L>(&mut codes, self.buckets);
+            varying
         }
     }
 }

@@ -131,7 +131,7 @@ impl Measure {
             let most = self.shape.most_records(worker_bytes(threads));
             loop {
                 let wanted = local::partition_bits(bucket, most, threads);
-                let digit = job::digit_below(top, bits.start, wanted);
+                let digit = digit_below(top, bits.start, wanted);
                 digits.push(digit);
                 (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
                 if bucket <= most || top == bits.start {
@@ -145,6 +145,15 @@ impl Measure {
                 .filter(|d| d.bits > 0),
         );
         digits
+    }
+}
+
+/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
+fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
+    let bits = bits.min(top - low);
+    Digit {
+        shift: top - bits,
+        bits,
     }
 }
 

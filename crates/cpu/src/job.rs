@@ -5,28 +5,20 @@ use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use sweepsort_core::{Digit, Word};
+use sweepsort_core::Word;
 
-use crate::blocks::{Blocks, Open, Scatter, Stretch};
+use crate::blocks::{self, Blocks, Open, Stretch};
 use crate::classify::Classifier;
 use crate::columns::{Columns, Payload, Pieces};
 use crate::histogram::Chunk;
 use crate::local::Local;
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
+use crate::sample::sample;
 use crate::scan;
-use crate::scatter::{Places, scatter};
+use crate::scatter::{self, Places};
 use crate::source::{Sink, Source, Stored};
-use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, RECOUNT_BITS};
-
-/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
-pub(crate) fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
-    let bits = bits.min(top - low);
-    Digit {
-        shift: top - bits,
-        bits,
-    }
-}
+use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, SAMPLE_PER_BUCKET, SAMPLED_PASSES};
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
@@ -98,8 +90,8 @@ pub(crate) struct Bucket {
     /// The place of the first of them in the order.
     start: usize,
     n: usize,
-    /// The lowest of the bits in which they are known to agree.
-    below: u32,
+    /// Whether they tie in what their words show.
+    tied: bool,
     /// The window of their codes that their words show.
     window: u32,
     /// Partitions that they took part in.
@@ -188,7 +180,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         open: &mut [Open],
     ) -> (Vec<Bucket>, W) {
         let mask = W::mask(&self.bits);
-        let scatter = Scatter {
+        let scatter = blocks::Scatter {
             source,
             room: self.room,
             blocks,
@@ -216,7 +208,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                 free: Vec::new(),
                 start: 0,
                 n: 0,
-                below: self.bits.end,
+                tied: false,
                 window: 0,
                 passes: 1,
             };
@@ -232,9 +224,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             }
         }
         for (number, bucket) in buckets.iter_mut().enumerate() {
-            if classifier.is_one_value(number) {
-                bucket.below = self.bits.start;
-            }
+            bucket.tied = classifier.is_one_value(number);
         }
         buckets.retain(|bucket| bucket.n > 0);
         let mut next = 0;
@@ -261,7 +251,10 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
-                if !self.local.takes(bucket.n) || bucket.below == self.bits.start {
+                if bucket.tied {
+                    return self.finish_tied(bucket, side);
+                }
+                if !self.local.takes(bucket.n) {
                     return self.partition(bucket, side);
                 }
                 let from = Pieces::new(self.side(side), &bucket.pieces);
@@ -274,135 +267,123 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         });
     }
 
-    /// Sorts a bucket too large for the cache, or of records that tie: partitions it again, by a digit, to
-    /// the other side.
-    unsafe fn partition(&self, bucket: &Bucket, side: Side) {
+    /// Finishes a bucket of records that tie in what their words show: by what else there is to be shown,
+    /// or as they are.
+    unsafe fn finish_tied(&self, bucket: &Bucket, side: Side) {
         let columns = self.side(side);
-        let source = Stored {
-            columns,
-            reading: self.local.reading,
-        };
         let crew = self.crew_for(bucket.n);
-        let mut chunks: Vec<_> = cut(&bucket.pieces, crew)
+        let mut start = bucket.start;
+        let mut parts: Vec<_> = cut(&bucket.pieces, crew)
             .into_iter()
-            .map(Chunk::new)
+            .map(|pieces| {
+                start += pieces.iter().map(Range::len).sum::<usize>();
+                (start, pieces)
+            })
             .collect();
+        let window = bucket.window + 1;
         // SAFETY: the bucket is this call's alone.
         unsafe {
-            let wanted = self.local.partition_bits(bucket.n, crew);
-            let next = digit_below(bucket.below, self.bits.start, wanted);
-            let digit = (bucket.below > self.bits.start)
-                .then(|| self.count(crew, &mut chunks, source, next, wanted))
-                .flatten();
-            if let Some(digit) = digit {
-                let mut buckets = self.scatter(crew, &mut chunks, source, digit, bucket, side);
-                return self.finish(crew, &mut buckets, side.other());
-            }
-            // All tie in what their words show.
-            let window = bucket.window + 1;
             if window < self.local.sink.windows() {
-                crew.for_each(&mut chunks, |chunk| {
-                    for piece in &chunk.pieces {
+                crew.for_each(&mut parts, |(_, pieces)| {
+                    for piece in pieces {
                         for word in columns.from(piece.start).keys_mut(piece.len()) {
                             *word = self.local.sink.reword(*word, window);
                         }
                     }
                 });
                 let bucket = Bucket {
-                    below: self.bits.end,
+                    tied: false,
                     window,
                     ..bucket.clone()
                 };
                 return self.finish(crew, &mut [bucket], side);
             }
-            let mut start = bucket.start;
-            let mut parts: Vec<_> = chunks
+            crew.for_each(&mut parts, |(end, pieces)| {
+                let from = Pieces::new(columns, pieces);
+                let start = *end - from.len();
+                let to = self.data.from(start);
+                from.gather(to);
+                self.done(start, to, from.len(), bucket.passes);
+            });
+        }
+    }
+
+    /// Sorts a bucket too large for the cache: partitions it again, to its free places on the other side.
+    unsafe fn partition(&self, bucket: &Bucket, side: Side) {
+        let source = Stored {
+            columns: self.side(side),
+            reading: self.local.reading,
+        };
+        let (crew, mask) = (self.crew_for(bucket.n), W::mask(&self.bits));
+        let instructions = self.local.instructions();
+        let mut chunks: Vec<_> = cut(&bucket.pieces, crew)
+            .into_iter()
+            .map(Chunk::new)
+            .collect();
+        let (free, own) = (
+            Places::new(bucket.free.clone()),
+            Places::new(bucket.pieces.clone()),
+        );
+        // SAFETY: the bucket is this call's alone, and the scan gives every chunk places of its own among
+        // the free ones.
+        unsafe {
+            crew.for_each(&mut chunks, |chunk| {
+                chunk.look(source, mask, instructions);
+            });
+            let range = chunks
                 .iter()
-                .map(|chunk| {
-                    let from = Pieces::new(columns, &chunk.pieces);
-                    start += from.len();
-                    (from, start - from.len())
+                .fold([W::MAX, W::ZERO], |[least, greatest], chunk| {
+                    [least.min(chunk.range[0]), greatest.max(chunk.range[1])]
+                });
+            if range[0] == range[1] {
+                let bucket = Bucket {
+                    tied: true,
+                    ..bucket.clone()
+                };
+                return self.finish_tied(&bucket, side);
+            }
+            let bits = self.local.partition_bits(bucket.n, crew);
+            // A sample may mislead again and again, if somebody means it to. An even cut leaves keys that
+            // crowd a range that is narrower each time.
+            let classifier = match bucket.passes {
+                ..SAMPLED_PASSES => {
+                    let code = |i| source.code(own.at(i)) & mask;
+                    let sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits, code);
+                    Classifier::within(range, &sample, bits)
+                }
+                _ => Classifier::even(range, bits),
+            };
+            crew.for_each(&mut chunks, |chunk| {
+                chunk.count(source, mask, &classifier, instructions);
+            });
+            let numbers = scan::places(&mut chunks);
+            let scatter = scatter::Scatter {
+                source,
+                to: self.side(side.other()),
+                places: &free,
+                classifier: &classifier,
+                mask,
+                instructions,
+            };
+            crew.for_each(&mut chunks, |chunk| scatter.run(chunk));
+            let read = 2 * bucket.n * size_of::<W>();
+            self.note_moved(read + 2 * bucket.n * self.data.record_bytes());
+            let mut buckets: Vec<_> = numbers
+                .into_iter()
+                .enumerate()
+                .filter(|(_, numbers)| !numbers.is_empty())
+                .map(|(number, numbers)| Bucket {
+                    start: bucket.start + numbers.start,
+                    n: numbers.len(),
+                    pieces: free.slice(numbers.clone()),
+                    free: own.slice(numbers),
+                    tied: classifier.is_one_value(number),
+                    passes: bucket.passes + 1,
+                    window: bucket.window,
                 })
                 .collect();
-            crew.for_each(&mut parts, |(from, start)| {
-                let to = self.data.from(*start);
-                from.gather(to);
-                self.done(*start, to, from.len(), bucket.passes);
-            });
+            self.finish(crew, &mut buckets, side.other());
         }
-    }
-
-    /// Counts the digits of all chunks. Where the digit's highest bits are the same in all keys, counts
-    /// again by the top varying digit, of `wanted` bits. Returns the digit counted, or `None` if all keys
-    /// tie.
-    ///
-    /// # Safety
-    /// The source has the chunks' records, and nobody writes them now.
-    unsafe fn count<S: Source<W, P>>(
-        &self,
-        crew: Crew,
-        chunks: &mut [Chunk<W>],
-        source: S,
-        mut digit: Digit,
-        wanted: u32,
-    ) -> Option<Digit> {
-        // SAFETY: the caller's promise.
-        let code = |i| unsafe { source.code(i) };
-        let reference = code(chunks[0].pieces[0].start);
-        loop {
-            crew.for_each(chunks, |chunk| {
-                chunk.count(code, digit, reference);
-                self.note_moved(chunk.len() * size_of::<W>());
-            });
-            let varying = chunks
-                .iter()
-                .fold(W::ZERO, |bits, chunk| bits | chunk.varying)
-                & W::mask(&self.bits);
-            if varying == W::ZERO {
-                return None;
-            }
-            let top = W::BITS - varying.leading_zeros();
-            let better = digit_below(top, self.bits.start, wanted);
-            if digit.shift + digit.bits < top + RECOUNT_BITS || better.shift >= digit.shift {
-                return Some(digit);
-            }
-            digit = better;
-        }
-    }
-
-    /// Moves the counted records of a bucket to its free places on the other side, and returns its buckets
-    /// there.
-    unsafe fn scatter<S: Source<W, P>>(
-        &self,
-        crew: Crew,
-        chunks: &mut [Chunk<W>],
-        source: S,
-        digit: Digit,
-        from: &Bucket,
-        side: Side,
-    ) -> Vec<Bucket> {
-        let buckets = scan::places(chunks);
-        let free = Places::new(from.free.clone());
-        let own = Places::new(from.pieces.clone());
-        let to = self.side(side.other());
-        crew.for_each(chunks, |chunk| {
-            // SAFETY: the scan gave every chunk places of its own among the free ones.
-            unsafe { scatter(source, to, &free, &chunk.pieces, &chunk.counts, digit) }
-        });
-        self.note_moved(2 * from.n * self.data.record_bytes());
-        buckets
-            .into_iter()
-            .filter(|numbers| !numbers.is_empty())
-            .map(|numbers| Bucket {
-                start: from.start + numbers.start,
-                n: numbers.len(),
-                pieces: free.slice(numbers.clone()),
-                free: own.slice(numbers),
-                below: digit.shift,
-                passes: from.passes + 1,
-                window: from.window,
-            })
-            .collect()
     }
 
     /// The `n` records from `start` on are in order, at the start of `to`, after so many passes.

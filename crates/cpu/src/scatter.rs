@@ -4,12 +4,15 @@
 //! further for each key, is base and rank in one. Where a bucket goes need not be one stretch: a step
 //! from the end of a piece leads to the start of the next.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use sweepsort_core::{Digit, Word};
+use sweepsort_core::Word;
 
+use crate::classify::{Classifier, STRIP, Strip};
 use crate::columns::{Columns, Payload};
-use crate::histogram::Counts;
+use crate::histogram::Chunk;
+use crate::instructions::Instructions;
 use crate::source::Source;
 use crate::tuning::PARTITION_BITS;
 
@@ -38,55 +41,85 @@ impl Places {
         self.firsts.partition_point(|&first| first <= number) - 1
     }
 
+    /// The place with a number, which is in a piece.
+    fn place(&self, piece: usize, number: usize) -> usize {
+        self.pieces[piece].start + (number - self.firsts[piece])
+    }
+
+    /// The place with a number.
+    pub(crate) fn at(&self, number: usize) -> usize {
+        self.place(self.piece_of(number), number)
+    }
+
     /// The places of a range of numbers, which is not empty.
     pub(crate) fn slice(&self, numbers: Range<usize>) -> Vec<Range<usize>> {
         let (first, last) = (self.piece_of(numbers.start), self.piece_of(numbers.end - 1));
         let mut pieces = self.pieces[first..=last].to_vec();
-        let end = self.pieces[last].start + (numbers.end - self.firsts[last]);
-        pieces[last - first].end = end;
-        pieces[0].start += numbers.start - self.firsts[first];
+        pieces[last - first].end = self.place(last, numbers.end);
+        pieces[0].start = self.place(first, numbers.start);
         pieces
     }
 }
 
-/// Moves the records of some pieces, those of a digit to the places from the number `firsts[digit]` on.
-///
-/// # Safety
-/// `from` has the pieces' records. `to` has the places, as many for each digit as it has records, and
-/// nobody else uses those or writes the pieces.
-pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
-    from: S,
-    to: Columns<W, P>,
-    places: &Places,
-    pieces: &[Range<usize>],
-    firsts: &Counts,
-    digit: Digit,
-) {
-    let mut at = [0; 1 << PARTITION_BITS];
-    let mut next = [0; 1 << PARTITION_BITS];
-    let mut end = [0; 1 << PARTITION_BITS];
-    for (digit, &number) in firsts.iter().enumerate() {
-        let piece = places.piece_of(number);
-        at[digit] = places.pieces[piece].start + (number - places.firsts[piece]);
-        end[digit] = places.pieces[piece].end;
-        next[digit] = piece + 1;
-    }
-    for piece in pieces {
-        for i in piece.clone() {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let (code, record) = from.load(i);
-                let digit = digit.of(code) % (1 << PARTITION_BITS);
-                let place = &mut at[digit];
-                to.store(*place, record);
-                to.prefetch(*place);
-                *place += 1;
-                if *place == end[digit]
-                    && let Some(piece) = places.pieces.get(next[digit])
-                {
-                    *place = piece.start;
-                    end[digit] = piece.end;
-                    next[digit] += 1;
+/// How the records of a bucket are moved.
+pub(crate) struct Scatter<'a, W, P, S> {
+    pub(crate) source: S,
+    pub(crate) to: Columns<W, P>,
+    pub(crate) places: &'a Places,
+    pub(crate) classifier: &'a Classifier<W>,
+    /// The bits of the codes that count.
+    pub(crate) mask: W,
+    pub(crate) instructions: Instructions,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
+    /// Moves the records of a chunk, those of a bucket to the places from the number `counts[bucket]` on.
+    ///
+    /// # Safety
+    /// The source has the records, and nobody writes them now; the machine has the instructions. `to` has
+    /// the places, as many from each number on as the bucket has records, and nobody else uses those.
+    pub(crate) unsafe fn run(&self, chunk: &Chunk<W>) {
+        let mut at = [0; 1 << PARTITION_BITS];
+        let mut next = [0; 1 << PARTITION_BITS];
+        let mut end = [0; 1 << PARTITION_BITS];
+        for (bucket, &number) in chunk.counts.iter().enumerate() {
+            let piece = self.places.piece_of(number);
+            at[bucket] = self.places.place(piece, number);
+            end[bucket] = self.places.pieces[piece].end;
+            next[bucket] = piece + 1;
+        }
+        let (source, to) = (self.source, self.to);
+        let mut buckets = [0u8; STRIP];
+        for piece in &chunk.pieces {
+            for start in piece.clone().step_by(STRIP) {
+                let range = start..piece.end.min(start + STRIP);
+                let strip = Strip {
+                    source,
+                    range: range.clone(),
+                    mask: self.mask,
+                    classifier: self.classifier,
+                    reference: W::ZERO,
+                    buckets: &mut buckets,
+                    payload: PhantomData,
+                };
+                // SAFETY: the caller's promise.
+                unsafe {
+                    strip.classify(self.instructions);
+                    for (i, &bucket) in range.zip(&buckets) {
+                        let bucket = usize::from(bucket);
+                        let (_, record) = source.load(i);
+                        let place = at[bucket];
+                        to.store(place, record);
+                        to.prefetch(place);
+                        at[bucket] = place + 1;
+                        if place + 1 == end[bucket]
+                            && let Some(piece) = self.places.pieces.get(next[bucket])
+                        {
+                            at[bucket] = piece.start;
+                            end[bucket] = piece.end;
+                            next[bucket] += 1;
+                        }
+                    }
                 }
             }
         }

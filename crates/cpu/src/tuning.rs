@@ -68,9 +68,8 @@ pub(crate) const CHUNK_MIN: usize = 1 << 14;
 /// Chunks for each worker: more even out an unlucky one, and cost counters.
 pub(crate) const CHUNKS_PER_WORKER: usize = 4;
 
-/// So many varying bits must be gained before the top digit is counted again, lower down: a second
-/// read costs about a third of a partition.
-pub(crate) const RECOUNT_BITS: u32 = 2;
+/// A bucket is partitioned by a sample if it took part in fewer partitions than that.
+pub(crate) const SAMPLED_PASSES: u32 = 4;
 
 /// From so many keys up, 16-bit keys alone are counted: 2^16 counters a worker must pay.
 pub(crate) const COUNT_16_FROM: usize = 1 << 17;
