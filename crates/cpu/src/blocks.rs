@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The room is a row of blocks. A worker has one open for every bucket, and takes another when one is
-//! full. What a chunk's records of one bucket fill, block by block, are the bucket's pieces; the pieces
-//! of all chunks, one chunk after the other, are the bucket, in the order of the input.
+//! full. What the records of one bucket fill, block by block, are its pieces. A worker moves stretches of
+//! the input; as long as one follows the other, they are one run, and pieces go on. The pieces of all
+//! runs, one run after the other, are the bucket, in the order of the input.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -32,14 +33,16 @@ pub(crate) struct Blocks {
     next: AtomicUsize,
 }
 
-/// A worker's open blocks: where the next record of each bucket goes, and where its next piece began.
-pub(crate) struct Open {
+/// A worker's open blocks, and what it has moved.
+pub(crate) struct Open<W> {
+    /// Where the next record of each bucket goes, and where its next piece begins.
     places: [usize; BUCKETS],
     starts: [usize; BUCKETS],
+    runs: Vec<Run<W>>,
 }
 
-/// Records that one worker moves in order.
-pub(crate) struct Stretch<W> {
+/// Records of a stretch of the input, moved by one worker in order.
+pub(crate) struct Run<W> {
     pub(crate) range: Range<usize>,
     /// Bits in which some code differs from the reference.
     pub(crate) varying: W,
@@ -47,13 +50,45 @@ pub(crate) struct Stretch<W> {
     pub(crate) pieces: Vec<(u8, Range<usize>)>,
 }
 
-impl<W: Word> Stretch<W> {
-    /// A stretch not moved yet.
-    pub(crate) fn new(range: Range<usize>) -> Self {
-        Stretch {
-            range,
-            varying: W::ZERO,
-            pieces: Vec::new(),
+impl<W: Word> Open<W> {
+    /// The runs of all workers, in the order of the input.
+    pub(crate) fn runs(workers: Vec<Self>) -> Vec<Run<W>> {
+        let mut runs: Vec<_> = workers
+            .into_iter()
+            .flat_map(|mut worker| {
+                worker.cut();
+                worker.runs
+            })
+            .collect();
+        runs.sort_unstable_by_key(|run| run.range.start);
+        runs
+    }
+
+    /// The run that goes on with a stretch, or begins with it.
+    fn run(&mut self, range: &Range<usize>) {
+        match self.runs.last_mut() {
+            Some(run) if run.range.end == range.start => run.range.end = range.end,
+            _ => {
+                self.cut();
+                self.runs.push(Run {
+                    range: range.clone(),
+                    varying: W::ZERO,
+                    pieces: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// Ends the last run: what lies in the open blocks is its last pieces.
+    fn cut(&mut self) {
+        let Some(run) = self.runs.last_mut() else {
+            return;
+        };
+        for (bucket, (start, &place)) in self.starts.iter_mut().zip(&self.places).enumerate() {
+            if *start < place {
+                run.pieces.push((bucket as u8, *start..place));
+                *start = place;
+            }
         }
     }
 }
@@ -78,7 +113,7 @@ impl Blocks {
     }
 
     /// The blocks of such a room, and the open ones of each worker.
-    pub(crate) fn new(record: usize, workers: usize, buckets: usize) -> (Self, Vec<Open>) {
+    pub(crate) fn new<W>(record: usize, workers: usize, buckets: usize) -> (Self, Vec<Open<W>>) {
         let records = Self::size(record, workers, buckets);
         let open = |worker: usize| {
             let places = std::array::from_fn(|bucket| match bucket {
@@ -91,6 +126,7 @@ impl Blocks {
             Open {
                 places,
                 starts: places,
+                runs: Vec::new(),
             }
         };
         let blocks = Blocks {
@@ -125,16 +161,25 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     /// Moves the records of a stretch.
     ///
     /// # Safety
-    /// The source has the records, and nobody writes them now. The room is one for all records of all
-    /// stretches and all workers, of whom nobody else has these open blocks.
-    pub(crate) unsafe fn run(&self, stretch: &mut Stretch<W>, open: &mut Open) {
+    /// The source has the records, and nobody writes them now. The machine has the instructions. The room
+    /// is one for all records and all workers, of whom nobody else has these open blocks.
+    pub(crate) unsafe fn run(&self, stretch: Range<usize>, open: &mut Open<W>) {
+        open.run(&stretch);
+        let Open {
+            places,
+            starts,
+            runs,
+        } = open;
+        let Some(run) = runs.last_mut() else {
+            return;
+        };
         let mut buckets = [0u8; STRIP];
         let (source, room) = (self.source, self.room);
         let full = self.blocks.records - 1;
-        for start in stretch.range.clone().step_by(STRIP) {
-            let range = start..stretch.range.end.min(start + STRIP);
+        for start in stretch.clone().step_by(STRIP) {
+            let range = start..stretch.end.min(start + STRIP);
             let strip = Strip {
-                source: self.source,
+                source,
                 range: range.clone(),
                 mask: self.mask,
                 classifier: self.classifier,
@@ -146,17 +191,17 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             // followed by another before the next record.
             unsafe {
                 let varying = strip.classify(self.instructions);
-                stretch.varying = stretch.varying | varying;
+                run.varying = run.varying | varying;
                 for (i, &bucket) in range.zip(&buckets) {
                     let (_, record) = source.load(i);
-                    let place = &mut open.places[usize::from(bucket)];
+                    let place = &mut places[usize::from(bucket)];
                     let at = *place;
                     room.store(at, record);
                     room.prefetch(at);
                     *place = at + 1;
                     if (at + 1) & full == 0 {
-                        let start = &mut open.starts[usize::from(bucket)];
-                        stretch.pieces.push((bucket, *start..at + 1));
+                        let start = &mut starts[usize::from(bucket)];
+                        run.pieces.push((bucket, *start..at + 1));
                         // Where all records are the same, one block of them is all there is to be read.
                         *start = match self.alike && self.classifier.is_one_value(bucket.into()) {
                             true => at & !full,
@@ -165,13 +210,6 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                         *place = *start;
                     }
                 }
-            }
-        }
-        for bucket in 0..self.classifier.buckets() {
-            let piece = open.starts[bucket]..open.places[bucket];
-            if !piece.is_empty() {
-                open.starts[bucket] = piece.end;
-                stretch.pieces.push((bucket as u8, piece));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sweepsort_core::Word;
 
-use crate::blocks::{self, Blocks, Open, Stretch};
+use crate::blocks::{self, Blocks, Open};
 use crate::classify::Classifier;
 use crate::columns::{Columns, Payload, Pieces};
 use crate::histogram::Chunk;
@@ -177,7 +177,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         source: S,
         classifier: &Classifier<W>,
         blocks: &Blocks,
-        open: &mut [Open],
+        mut open: Vec<Open<W>>,
     ) -> (Vec<Bucket>, W) {
         let mask = W::mask(&self.bits);
         let scatter = blocks::Scatter {
@@ -191,15 +191,15 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             alike: self.local.alike(self.data),
             instructions: self.local.instructions(),
         };
-        let mut stretches: Vec<_> = stretches(self.n, self.crew)
-            .into_iter()
-            .map(Stretch::new)
-            .collect();
-        let open = Shared(open.as_mut_ptr());
-        self.crew.for_each(&mut stretches, |stretch| {
-            // SAFETY: a worker does one stretch at a time.
-            unsafe { scatter.run(stretch, &mut *open.at(self.crew.worker())) }
-        });
+        let workers = Shared(open.as_mut_ptr());
+        self.crew
+            .for_each(&mut stretches(self.n, self.crew), |stretch| {
+                // SAFETY: a worker moves one stretch at a time.
+                unsafe {
+                    let open = &mut *workers.at(self.crew.worker());
+                    scatter.run(stretch.clone(), open);
+                }
+            });
         self.note_moved(2 * self.n * self.data.record_bytes());
 
         let mut buckets = vec![
@@ -215,9 +215,9 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             classifier.buckets()
         ];
         let mut varying = W::ZERO;
-        for stretch in stretches {
-            varying = varying | stretch.varying;
-            for (bucket, piece) in stretch.pieces {
+        for run in Open::runs(open) {
+            varying = varying | run.varying;
+            for (bucket, piece) in run.pieces {
                 let bucket = &mut buckets[usize::from(bucket)];
                 bucket.n += piece.len();
                 bucket.pieces.push(piece);
