@@ -208,6 +208,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                             false => self.blocks.take(),
                         };
                         *place = *start;
+                        room.prefetch_start(*place);
                     }
                 }
             }

@@ -302,10 +302,26 @@ impl<W: Word, P: Payload> Columns<W, P> {
     /// Says that records a line behind `i` will soon be written.
     #[inline(always)]
     pub(crate) fn prefetch(self, i: usize) {
-        prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(64));
+        self.prefetch_line(i, 1);
+    }
+
+    /// Says that records from `i` on, and a line behind them, will soon be written.
+    pub(crate) fn prefetch_start(self, i: usize) {
+        self.prefetch_line(i, 0);
+        self.prefetch_line(i, 1);
+    }
+
+    #[inline(always)]
+    fn prefetch_line(self, i: usize, line: usize) {
+        prefetch(
+            self.keys
+                .wrapping_add(i)
+                .cast::<u8>()
+                .wrapping_add(64 * line),
+        );
         if self.payload.bytes() > 0 {
             let payload = self.payloads.wrapping_add(i * self.payload.bytes());
-            prefetch(payload.wrapping_add(64));
+            prefetch(payload.wrapping_add(64 * line));
         }
     }
 
@@ -427,6 +443,15 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
                 }
                 done += n;
             }
+        }
+    }
+
+    /// Whether they are one piece, at a place.
+    pub(crate) fn is_at(self, place: Columns<W, P>) -> bool {
+        match self.ranges {
+            // SAFETY: the range is within the columns.
+            [range] => unsafe { self.columns.from(range.start) }.same(place),
+            _ => false,
         }
     }
 

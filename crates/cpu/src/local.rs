@@ -178,11 +178,10 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             let passes = if n > INSERTION_MAX && self.by_vectors(from, to, own) {
                 1
             } else {
-                let from = from.together(to);
                 let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
                 let room = Columns::new(own.cast(), payloads, from.payload());
                 let mut tables = Tables::new();
-                passes::sort(from, to, room, n, self.reading, self.mask, &mut tables)
+                passes::sort(from, to, room, self.reading, self.mask, &mut tables)
             };
             if window + 1 < self.sink.windows() {
                 return passes.max(self.settle(to, n, own, window + 1));

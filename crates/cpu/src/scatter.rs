@@ -118,6 +118,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                             at[bucket] = piece.start;
                             end[bucket] = piece.end;
                             next[bucket] += 1;
+                            to.prefetch_start(piece.start);
                         }
                     }
                 }

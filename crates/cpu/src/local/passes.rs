@@ -13,10 +13,11 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::slice;
 
 use sweepsort_core::{Digit, Word};
 
-use crate::columns::{Columns, Payload};
+use crate::columns::{Columns, Payload, Pieces};
 use crate::reading::Reading;
 use crate::scan;
 use crate::tuning::{INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_ONE_PASS_BITS, LOCAL_SPARE_BITS};
@@ -71,31 +72,31 @@ pub(crate) fn digits(n: usize, bits: Range<u32>) -> [Digit; 2] {
     ]
 }
 
-/// Sorts the `n` records of `from` by the masked bits, stably, into `to`. Returns the most passes
+/// Sorts the records of `from` by the masked bits, stably, into `to`. Returns the most passes
 /// that a key took part in; an insertion among a few neighbours is none.
 ///
 /// # Safety
-/// `from`, `to` and `room` have `n` records each, `n` is below 2^32, and nobody else uses them now.
-/// `from` and `to` may be the same place; otherwise the three do not overlap.
+/// `to` and `room` have room for the records, fewer than 2^32, and nobody else uses them now.
+/// `to` may be the one piece where the records are; otherwise the three do not overlap.
 pub(crate) unsafe fn sort<W: Word, P: Payload, R: Reading<W>>(
-    from: Columns<W, P>,
+    from: Pieces<'_, W, P>,
     to: Columns<W, P>,
     room: Columns<W, P>,
-    n: usize,
     reading: R,
     mask: W,
     tables: &mut Tables,
 ) -> u32 {
+    let n = from.len();
     // SAFETY: all places below are within the first `n` records.
     unsafe {
         if n <= INSERTION_MAX {
-            move_unless_same(from, to, n);
+            from.gather(to);
             insertion(to, n, reading, mask);
             return u32::from(n > 1);
         }
-        let varying = varying(from.keys(n), reading) & mask;
+        let varying = varying(from, reading) & mask;
         if varying == W::ZERO {
-            move_unless_same(from, to, n);
+            from.gather(to);
             return 0;
         }
         let bits = varying.trailing_zeros()..W::BITS - varying.leading_zeros();
@@ -103,27 +104,33 @@ pub(crate) unsafe fn sort<W: Word, P: Payload, R: Reading<W>>(
         let rest = low.shift;
         let [low_counts, high_counts] = tables.zeroed([low, high]);
         let passes = if low.bits == 0 {
-            for &key in from.keys(n) {
-                *high_counts.get_unchecked_mut(high.of(reading.code(key))) += 1;
+            for (piece, n) in from.each() {
+                for &key in piece.keys(n) {
+                    *high_counts.get_unchecked_mut(high.of(reading.code(key))) += 1;
+                }
             }
             scan::exclusive(high_counts);
-            if from.same(to) {
-                pass(from, room, n, reading, high, high_counts);
+            if from.is_at(to) {
+                pass(from, room, reading, high, high_counts);
                 room.copy_to(to, n);
             } else {
-                pass(from, to, n, reading, high, high_counts);
+                pass(from, to, reading, high, high_counts);
             }
             1
         } else {
-            for &key in from.keys(n) {
-                let code = reading.code(key);
-                *low_counts.get_unchecked_mut(low.of(code)) += 1;
-                *high_counts.get_unchecked_mut(high.of(code)) += 1;
+            for (piece, n) in from.each() {
+                for &key in piece.keys(n) {
+                    let code = reading.code(key);
+                    *low_counts.get_unchecked_mut(low.of(code)) += 1;
+                    *high_counts.get_unchecked_mut(high.of(code)) += 1;
+                }
             }
             scan::exclusive(low_counts);
             scan::exclusive(high_counts);
-            pass(from, room, n, reading, low, low_counts);
-            pass(room, to, n, reading, high, high_counts);
+            pass(from, room, reading, low, low_counts);
+            let all = 0..n;
+            let half = Pieces::new(room, slice::from_ref(&all));
+            pass(half, to, reading, high, high_counts);
             2
         };
         // Bits below the digits, if any of them vary.
@@ -137,21 +144,22 @@ pub(crate) unsafe fn sort<W: Word, P: Payload, R: Reading<W>>(
 /// One stable pass: each record to the next free place of its digit.
 #[inline(always)]
 unsafe fn pass<W: Word, P: Payload, R: Reading<W>>(
-    from: Columns<W, P>,
+    from: Pieces<'_, W, P>,
     to: Columns<W, P>,
-    n: usize,
     reading: R,
     digit: Digit,
     places: &mut [u32],
 ) {
-    for i in 0..n {
-        // SAFETY: the places are the scan of the counts of these very digits, so they stay below
-        // `n`; a digit is below the radix, which is the table's length.
-        unsafe {
-            let record = from.load(i);
-            let place = places.get_unchecked_mut(digit.of(reading.code(record.0)));
-            to.store(*place as usize, record);
-            *place += 1;
+    // SAFETY: the places are the scan of the counts of these very digits, so they stay below the number
+    // of records; a digit is below the radix, which is the table's length.
+    unsafe {
+        for (piece, n) in from.each() {
+            for i in 0..n {
+                let record = piece.load(i);
+                let place = places.get_unchecked_mut(digit.of(reading.code(record.0)));
+                to.store(*place as usize, record);
+                *place += 1;
+            }
         }
     }
 }
@@ -192,7 +200,9 @@ pub(super) unsafe fn fix_up<W: Word, P: Payload, R: Reading<W>>(
             if len <= INSERTION_MAX {
                 insertion(group, len, reading, mask);
             } else {
-                passes = passes.max(sort(group, group, room, len, reading, mask, tables));
+                let all = 0..len;
+                let records = Pieces::new(group, slice::from_ref(&all));
+                passes = passes.max(sort(records, group, room, reading, mask, tables));
             }
         }
         passes
@@ -228,17 +238,20 @@ pub(crate) unsafe fn insertion<W: Word, P: Payload, R: Reading<W>>(
 }
 
 /// The bits in which some code differs from the first.
+///
+/// # Safety
+/// The columns have the pieces, and nobody writes them now. There is a record.
 #[inline(always)]
-fn varying<W: Word, R: Reading<W>>(keys: &[W], reading: R) -> W {
-    let first = reading.code(keys[0]);
-    keys.iter()
-        .fold(W::ZERO, |bits, &key| bits | (reading.code(key) ^ first))
-}
-
-/// Copies `n` records, if they are not there already.
-unsafe fn move_unless_same<W: Word, P: Payload>(from: Columns<W, P>, to: Columns<W, P>, n: usize) {
-    if !from.same(to) {
-        // SAFETY: the caller of `sort` vouches that different places do not overlap.
-        unsafe { from.copy_to(to, n) }
+unsafe fn varying<W: Word, P: Payload, R: Reading<W>>(from: Pieces<'_, W, P>, reading: R) -> W {
+    let (mut varying, mut reference) = (W::ZERO, None);
+    // SAFETY: the caller's promise.
+    unsafe {
+        for (piece, n) in from.each() {
+            let first = *reference.get_or_insert_with(|| reading.code(piece.key(0)));
+            for &key in piece.keys(n) {
+                varying = varying | (reading.code(key) ^ first);
+            }
+        }
     }
+    varying
 }
