@@ -25,6 +25,10 @@ use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, PARTITION_BITS};
 /// The most buckets of a partition.
 const BUCKETS: usize = 1 << PARTITION_BITS;
 
+/// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
+/// which miss the caches here.
+const BATCH: usize = 16;
+
 /// The blocks of a room.
 pub(crate) struct Blocks {
     /// Records of a block, a power of two.
@@ -38,6 +42,8 @@ pub(crate) struct Open<W> {
     /// Where the next record of each bucket goes, and where its next piece begins.
     places: [usize; BUCKETS],
     starts: [usize; BUCKETS],
+    /// Blocks taken and not opened yet.
+    free: Range<usize>,
     runs: Vec<Run<W>>,
 }
 
@@ -100,10 +106,10 @@ impl Blocks {
         1 << (BLOCK_BYTES.min(most) / record).max(1).ilog2()
     }
 
-    /// Blocks that are not full: each worker has one open for every bucket, and the first ones begin, on
-    /// average, in their middle.
+    /// Blocks that are not full: each worker has one open for every bucket, the first ones begin, on
+    /// average, in their middle, and some are taken and never opened.
     fn spare(workers: usize, buckets: usize) -> usize {
-        workers * (buckets + buckets / 2)
+        workers * (buckets + buckets / 2 + BATCH)
     }
 
     /// How many records a room for `n` needs.
@@ -126,6 +132,7 @@ impl Blocks {
             Open {
                 places,
                 starts: places,
+                free: 0..0,
                 runs: Vec::new(),
             }
         };
@@ -136,9 +143,14 @@ impl Blocks {
         (blocks, (0..workers).map(open).collect())
     }
 
-    /// The start of another block.
-    fn take(&self) -> usize {
-        self.next.fetch_add(1, Ordering::Relaxed) * self.records
+    /// The start of another block, of those that a worker has taken, or takes now.
+    fn take(&self, free: &mut Range<usize>) -> usize {
+        if free.is_empty() {
+            let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
+            *free = first..first + BATCH;
+        }
+        free.start += 1;
+        (free.start - 1) * self.records
     }
 }
 
@@ -168,6 +180,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let Open {
             places,
             starts,
+            free,
             runs,
         } = open;
         let Some(run) = runs.last_mut() else {
@@ -205,7 +218,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                         // Where all records are the same, one block of them is all there is to be read.
                         *start = match self.alike && self.classifier.is_one_value(bucket.into()) {
                             true => at & !full,
-                            false => self.blocks.take(),
+                            false => self.blocks.take(free),
                         };
                         *place = *start;
                         room.prefetch_start(*place);
