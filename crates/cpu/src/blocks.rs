@@ -20,7 +20,7 @@ use crate::classify::{Classifier, STRIP, Strip};
 use crate::columns::{Columns, Payload};
 use crate::instructions::Instructions;
 use crate::source::Source;
-use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, PARTITION_BITS};
+use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, PARTITION_BITS};
 
 /// The most buckets of a partition.
 const BUCKETS: usize = 1 << PARTITION_BITS;
@@ -100,10 +100,11 @@ impl<W: Word> Open<W> {
 }
 
 impl Blocks {
-    /// Records of a block.
-    fn size(record: usize, workers: usize, buckets: usize) -> usize {
+    /// Records of a block, where there are `n` records in all.
+    fn size(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
         let most = ALL_BLOCKS_BYTES / Self::spare(workers, buckets);
-        1 << (BLOCK_BYTES.min(most) / record).max(1).ilog2()
+        let share = n * record / (buckets * BLOCKS_PER_BUCKET);
+        1 << (BLOCK_BYTES.min(most).min(share) / record).max(1).ilog2()
     }
 
     /// Blocks that are not full: each worker has one open for every bucket, the first ones begin, on
@@ -114,13 +115,18 @@ impl Blocks {
 
     /// How many records a room for `n` needs.
     pub(crate) fn room(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
-        let size = Self::size(record, workers, buckets);
+        let size = Self::size(n, record, workers, buckets);
         (n / size + Self::spare(workers, buckets)) * size
     }
 
-    /// The blocks of such a room, and the open ones of each worker.
-    pub(crate) fn new<W>(record: usize, workers: usize, buckets: usize) -> (Self, Vec<Open<W>>) {
-        let records = Self::size(record, workers, buckets);
+    /// The blocks of a room for `n` records, and the open ones of each worker.
+    pub(crate) fn new<W>(
+        n: usize,
+        record: usize,
+        workers: usize,
+        buckets: usize,
+    ) -> (Self, Vec<Open<W>>) {
+        let records = Self::size(n, record, workers, buckets);
         let open = |worker: usize| {
             let places = std::array::from_fn(|bucket| match bucket {
                 // If all began at the start of a block, they would share one set of a cache.
@@ -145,7 +151,7 @@ impl Blocks {
 
     /// The start of another block, of those that a worker has taken, or takes now.
     fn take(&self, free: &mut Range<usize>) -> usize {
-        if free.is_empty() {
+        if free.start == free.end {
             let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
             *free = first..first + BATCH;
         }

@@ -389,7 +389,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             );
             let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
             let classifier = Classifier::new(&sample, bits);
-            let (blocks, open) = Blocks::new(record, crew.threads(), 1 << bits);
+            let (blocks, open) = Blocks::new(n, record, crew.threads(), 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();

@@ -36,9 +36,12 @@ pub(crate) const PASSES_BYTES: usize = 256 << 10;
 /// All workers' memory for local sorts together; with many workers each has less.
 pub(crate) const ALL_LOCAL_BYTES: usize = 39 << 20;
 
-/// A block of the first partition has so many bytes: few enough that blocks left half empty take little
-/// room, enough that its end is rarely met.
-pub(crate) const BLOCK_BYTES: usize = 4 << 10;
+/// A block of the first partition has at most so many bytes: a block's start is a miss that the one
+/// before could not foretell.
+pub(crate) const BLOCK_BYTES: usize = 16 << 10;
+
+/// A bucket has at least so many blocks, on average: those left half empty take room and caches.
+pub(crate) const BLOCKS_PER_BUCKET: usize = 8;
 
 /// The open blocks of all workers together; with many workers blocks are smaller.
 pub(crate) const ALL_BLOCKS_BYTES: usize = 24 << 20;
