@@ -1,9 +1,8 @@
-//! The first read of a partition: how many keys have each digit, which bits vary, and whether the
-//! keys are in order already.
+//! The first read of a partition: how many keys have each digit, and which bits vary.
 
 use std::ops::Range;
 
-use sweepsort_core::{Digit, Presorted, Word};
+use sweepsort_core::{Digit, Word};
 
 use crate::tuning::PARTITION_BITS;
 
@@ -17,8 +16,6 @@ const STRIP: usize = 256;
 pub(crate) struct Chunk<W> {
     /// Which records.
     pub(crate) range: Range<usize>,
-    /// Their order, where they have one.
-    pub(crate) run: Option<Presorted>,
     /// Whether the next two are known.
     pub(crate) counted: bool,
     /// Bits in which some code differs from the reference.
@@ -32,7 +29,6 @@ impl<W: Word> Chunk<W> {
     pub(crate) fn new(range: Range<usize>) -> Self {
         Chunk {
             range,
-            run: None,
             counted: false,
             varying: W::ZERO,
             counts: [0; _],
@@ -75,148 +71,5 @@ impl<W: Word> Chunk<W> {
         }
         self.varying = varying;
         self.counted = true;
-    }
-}
-
-/// The order of the records of a range, if they have one, looking at no more of them than it takes
-/// to tell. `code` gives what counts.
-///
-/// `strict`: whether equal keys forbid turning the input round, because something tells them apart.
-pub(crate) fn run_of<C: Copy + Ord>(
-    range: Range<usize>,
-    code: impl Fn(usize) -> C,
-    strict: bool,
-) -> Option<Presorted> {
-    if range.is_empty() {
-        return Some(Presorted::Equal);
-    }
-    let (first, last) = (code(range.start), code(range.end - 1));
-    let neighbours = range.start..range.end - 1;
-    if first <= last {
-        let sorted = all_in(neighbours, |i| code(i) <= code(i + 1));
-        return sorted.then_some(if first == last {
-            Presorted::Equal
-        } else {
-            Presorted::Sorted
-        });
-    }
-    let reversed = if strict {
-        all_in(neighbours, |i| code(i) > code(i + 1))
-    } else {
-        all_in(neighbours, |i| code(i) >= code(i + 1))
-    };
-    reversed.then_some(Presorted::Reversed)
-}
-
-/// Whether all of a range pass a test; tested in blocks, without a branch for each.
-#[inline(always)]
-fn all_in(range: Range<usize>, test: impl Fn(usize) -> bool) -> bool {
-    const BLOCK: usize = 128;
-    let passes = |range: Range<usize>| range.fold(true, |all, i| all & test(i));
-    // Most input shows within a few keys that it has no order.
-    let head = range.end.min(range.start + 4);
-    passes(range.start..head)
-        && (head..range.end)
-            .step_by(BLOCK)
-            .all(|from| passes(from..(from + BLOCK).min(range.end)))
-}
-
-/// The order of the whole input from the order of its chunks, all of which have one.
-pub(crate) fn join_runs<W: Word, C: Copy + Ord>(
-    chunks: &[Chunk<W>],
-    code: impl Fn(usize) -> C,
-    strict: bool,
-) -> Option<Presorted> {
-    let seams = || {
-        chunks
-            .iter()
-            .skip(1)
-            .map(|chunk| (code(chunk.range.start - 1), code(chunk.range.start)))
-    };
-    let all = |wanted: Presorted| {
-        chunks
-            .iter()
-            .all(|chunk| chunk.run == Some(wanted) || chunk.run == Some(Presorted::Equal))
-    };
-    if all(Presorted::Sorted) && seams().all(|(a, b)| a <= b) {
-        let last = chunks.last().map_or(0, |chunk| chunk.range.end - 1);
-        let equal = code(0) == code(last);
-        Some(if equal {
-            Presorted::Equal
-        } else {
-            Presorted::Sorted
-        })
-    } else if all(Presorted::Reversed)
-        && seams().all(|(a, b)| if strict { a > b } else { a >= b })
-        // An equal chunk of more than one key is no strict descent.
-        && (!strict
-            || chunks.iter().all(|c| c.run != Some(Presorted::Equal) || c.range.len() == 1))
-    {
-        Some(Presorted::Reversed)
-    } else {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs() {
-        use Presorted::{Equal, Reversed, Sorted};
-        for (keys, strict, run) in [
-            (&[0u32; 0][..], true, Some(Equal)),
-            (&[7], true, Some(Equal)),
-            (&[7, 7, 7], true, Some(Equal)),
-            (&[1, 2, 2, 9], true, Some(Sorted)),
-            (&[9, 2, 1], true, Some(Reversed)),
-            (&[9, 2, 2, 1], true, None),
-            (&[9, 2, 2, 1], false, Some(Reversed)),
-            (&[1, 5, 4], false, None),
-            (&[3, 5, 3], false, None),
-        ] {
-            assert_eq!(
-                run_of(0..keys.len(), |i| keys[i], strict),
-                run,
-                "{keys:?} {strict}"
-            );
-        }
-    }
-
-    /// Wherever the input is cut, the joined order is the order of the whole.
-    #[test]
-    fn joined_runs_are_the_whole_run() {
-        let inputs: &[&[u32]] = &[
-            &[1, 2, 3, 4, 5],
-            &[5, 4, 3, 2, 1],
-            &[5, 4, 4, 2, 1],
-            &[3, 3, 3, 3, 3],
-            &[3, 3, 3, 3, 4],
-            &[4, 3, 3, 3, 3],
-            &[1, 2, 9, 1, 2],
-            &[1, 2, 3, 2, 1],
-        ];
-        for keys in inputs {
-            for strict in [false, true] {
-                for cuts in 0..1u32 << (keys.len() - 1) {
-                    let mut chunks = Vec::new();
-                    let mut start = 0;
-                    for end in 1..=keys.len() {
-                        if end == keys.len() || cuts >> (end - 1) & 1 == 1 {
-                            let mut chunk = Chunk::<u32>::new(start..end);
-                            chunk.run = run_of(start..end, |i| keys[i], strict);
-                            chunks.push(chunk);
-                            start = end;
-                        }
-                    }
-                    assert_eq!(
-                        join_runs(&chunks, |i| keys[i], strict),
-                        run_of(0..keys.len(), |i| keys[i], strict),
-                        "{keys:?} cut by {cuts:b}, strict: {strict}"
-                    );
-                }
-            }
-        }
     }
 }

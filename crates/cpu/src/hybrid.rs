@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::columns::{Columns, Payload};
-use crate::histogram;
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
 use crate::local::{self, Local, Shape, passes};
@@ -230,7 +229,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         })?
     }
 
-    fn record_bytes(&self) -> usize {
+    pub(crate) fn record_bytes(&self) -> usize {
         size_of::<W>() + self.payload.bytes()
     }
 
@@ -262,20 +261,13 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// Sorts an input that is a single bucket.
     unsafe fn run_one(&self, mut report: Report, means: &Means) -> Result<Report> {
         let (n, record) = (self.n, self.record_bytes());
-        let mask = W::mask(&self.bits);
         let start = (n >= TIMED_FROM).then(Instant::now);
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
-            report.bytes_moved = (n * size_of::<W>()) as u64;
-            let rank = |i| self.source.rank(i, mask);
-            report.presorted = histogram::run_of(0..n, rank, self.strict);
-            if let Some(run) = report.presorted {
-                if run == Presorted::Reversed {
-                    report.bytes_moved += 2 * (n * record) as u64;
-                }
-                self.sink.presorted(n, run, Crew::alone());
+            if self.in_order(&mut report, Crew::alone(), means)? {
                 return Ok(report);
             }
+            report.bytes_moved = (n * size_of::<W>()) as u64;
             let measure = self.measure(means);
             let own = measure.one_bytes();
             let bytes = measure.workspace(1);
@@ -323,34 +315,15 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
-            // The first look writes nothing, and so needs no room yet: presorted input never does.
-            let (rank, code) = (|i| self.source.rank(i, mask), |i| self.source.code(i));
+            // Until order has been looked for, no room is needed.
+            if self.in_order(&mut report, crew, means)? {
+                return Ok(report);
+            }
             let worker_bytes = worker_bytes(crew.threads());
             let local = self.local(means, worker_bytes);
             let wanted = local.partition_bits(n, crew);
             let digit = job::digit_below(self.bits.end, self.bits.start, wanted);
-            let reference = code(0);
             let mut chunks = job::chunks(0..n, crew);
-            crew.for_each(&mut chunks, |chunk| {
-                let range = chunk.range.clone();
-                chunk.run = histogram::run_of(range, rank, self.strict);
-                if chunk.run.is_none() {
-                    chunk.count(code, digit, reference);
-                }
-            });
-            report.bytes_moved = (n * size_of::<W>()) as u64;
-            report.presorted = histogram::join_runs(&chunks, rank, self.strict);
-            if let Some(run) = report.presorted {
-                read_until(Stage::Histogram, &mut report.stages);
-                self.sink.presorted(n, run, crew);
-                if run == Presorted::Reversed {
-                    report.bytes_moved += 2 * (n * record) as u64;
-                    report.passes_run = 1;
-                    read_until(Stage::Scatter, &mut report.stages);
-                }
-                return Ok(report);
-            }
-
             let bytes = self.measure(means).workspace(crew.threads());
             let block = means.scratch.take(bytes)?;
             let workers = Workers::new(block.start(), worker_bytes);

@@ -4,7 +4,8 @@
 //! ranges and ties:
 //!
 //! ```text
-//! look       one read: presorted? which bits vary? how many keys has each top digit?
+//! look       one read, as far as there is order: sorted, nearly so, or a few runs?
+//! count      one read: which bits vary? how many keys has each top digit?
 //! partition  by the top varying digit into buckets               histogram → scan → scatter
 //! finish     each bucket: in cache, if it fits (local); else partitioned again by its next digit
 //! ```
@@ -17,8 +18,10 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `hybrid` | the algorithm: what it needs, small input, the first look |
+//! | `hybrid` | the algorithm: what it needs, small input and large |
 //! | `job` | partitions and buckets, until all are finished |
+//! | `order` | the first look: what order there is, and what follows from it |
+//! | `mend`, `merge` | few records out of place; a few runs |
 //! | `histogram`, `scan`, `scatter` | the stages of a partition |
 //! | `local` | a bucket sorted in cache: `bins` (by vectors, in columns of a `network`) or `passes` |
 //! | `placing` | places for keys, evenly over a range |
@@ -43,6 +46,9 @@ mod job;
 mod lanes;
 mod local;
 mod map;
+mod mend;
+mod merge;
+mod order;
 mod placing;
 mod pool;
 mod reading;
