@@ -198,7 +198,7 @@ fn few_out_of_place() {
     all_ways(
         "some put at the end",
         |i, n| {
-            if i + 60 > n {
+            if i + 30 > n {
                 (mixed(i) % n) as i64
             } else {
                 i as i64
