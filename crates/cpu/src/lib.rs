@@ -4,7 +4,7 @@
 //! ranges and ties:
 //!
 //! ```text
-//! look       one read, as far as there is order: sorted, nearly so, or a few runs?
+//! look       one read, as far as there is order: sorted, or nearly so?
 //! count      one read: which bits vary? how many keys has each top digit?
 //! partition  by the top varying digit into buckets               histogram → scan → scatter
 //! finish     each bucket: in cache, if it fits (local); else partitioned again by its next digit
@@ -21,7 +21,7 @@
 //! | `hybrid` | the algorithm: what it needs, small input and large |
 //! | `job` | partitions and buckets, until all are finished |
 //! | `order` | the first look: what order there is, and what follows from it |
-//! | `mend`, `merge` | few records out of place; a few runs |
+//! | `mend` | few records out of place, put where they belong |
 //! | `histogram`, `scan`, `scatter` | the stages of a partition |
 //! | `local` | a bucket sorted in cache: `bins` (by vectors, in columns of a `network`) or `passes` |
 //! | `placing` | places for keys, evenly over a range |
@@ -47,7 +47,6 @@ mod lanes;
 mod local;
 mod map;
 mod mend;
-mod merge;
 mod order;
 mod placing;
 mod pool;

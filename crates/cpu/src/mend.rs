@@ -10,6 +10,7 @@
 //!
 //! A stretch before which as many left as came stays where it is: where records were swapped, all do.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use sweepsort_core::{Error, Result, Word};
@@ -27,9 +28,9 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Whether they go up, and whether they go down.
-    fn ways(&self) -> (bool, bool) {
-        (self.to > self.from.start, self.to < self.from.start)
+    /// Whether they go up, down or nowhere.
+    fn way(&self) -> Ordering {
+        self.to.cmp(&self.from.start)
     }
 }
 
@@ -39,6 +40,8 @@ pub(crate) struct Moves {
     stretches: Vec<Stretch>,
     /// Those that are not: to and from where. From low to high.
     placed: Vec<(usize, usize)>,
+    /// Bytes of all lists that planning took.
+    bytes: usize,
 }
 
 impl Moves {
@@ -55,8 +58,11 @@ impl Moves {
         let mut moves = Moves {
             stretches: room_for(2 * out.len() + 1)?,
             placed: room_for(out.len())?,
+            bytes: 0,
         };
         let mut gaps: Vec<Range<usize>> = room_for(out.len() + 1)?;
+        moves.bytes =
+            bytes_of(&moves.stretches) + bytes_of(&moves.placed) + bytes_of(&gaps) + bytes_of(&out);
         for &i in &out {
             match gaps.last_mut() {
                 Some(gap) if gap.end == i => gap.end += 1,
@@ -64,8 +70,7 @@ impl Moves {
             }
         }
         gaps.push(n..n);
-        // By position among equals, for they ascend so.
-        out.sort_by_key(|&i| rank(i).0);
+        out.sort_unstable_by_key(|&i| rank(i));
         let mut lifted = out.into_iter().map(rank).peekable();
         let mut start = 0;
         for gap in gaps {
@@ -110,9 +115,17 @@ impl Moves {
         self.placed.len()
     }
 
+    /// Bytes of memory that the plan took.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// How many records are moved, within one array.
     pub(crate) fn moved(&self) -> usize {
-        let shifted = self.stretches.iter().filter(|it| it.to != it.from.start);
+        let shifted = self
+            .stretches
+            .iter()
+            .filter(|it| it.way() != Ordering::Equal);
         2 * self.placed() + shifted.map(|it| it.from.len()).sum::<usize>()
     }
 
@@ -131,8 +144,8 @@ impl Moves {
         // below.
         let mut groups: Vec<&[Stretch]> = self
             .stretches
-            .chunk_by(|a, b| a.ways() == b.ways())
-            .filter(|group| group[0].to != group[0].from.start)
+            .chunk_by(|a, b| a.way() == b.way())
+            .filter(|group| group[0].way() != Ordering::Equal)
             .collect();
         let crew_for = |records: usize| match records >= PARALLEL_FROM {
             true => crew,
@@ -152,9 +165,9 @@ impl Moves {
                     let (from, to) = (data.from(it.from.start), data.from(it.to));
                     from.move_to(to, it.from.len());
                 };
-                match group[0].ways().0 {
-                    true => group.iter().rev().for_each(shift),
-                    false => group.iter().for_each(shift),
+                match group[0].way() {
+                    Ordering::Greater => group.iter().rev().for_each(shift),
+                    _ => group.iter().for_each(shift),
                 }
             });
             crew.for_ranges(self.placed(), |range| {
@@ -218,4 +231,9 @@ fn room_for<T>(n: usize) -> Result<Vec<T>> {
         Ok(()) => Ok(vec),
         Err(_) => Err(Error::OutOfMemory { bytes }),
     }
+}
+
+/// Bytes of a vector's memory.
+fn bytes_of<T>(vec: &Vec<T>) -> usize {
+    vec.capacity() * size_of::<T>()
 }

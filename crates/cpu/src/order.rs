@@ -1,15 +1,15 @@
 //! Order that the input has already, and what follows from it.
 //!
 //! ```text
-//! look    each chunk, by a worker: sorted but for few? else, of what runs is it made? else stop, all
+//! heads   a few keys at some places: do they rise here and fall there? then sort
+//! look    each chunk, by a worker: does it rise, or rise but for few, or fall?
 //! join    chunk by chunk: does one go on where the other ends?
-//! then    one run: nothing, or all turned round          a few records out of it: mend
-//!         a few runs: merge                              else: sort
+//! then    one run: nothing, or all turned round          few records out of it: mend
+//!         else: sort
 //! ```
 //!
 //! The look reads ranks and writes nothing. Where keys rise it goes on by whole blocks; where one falls,
-//! it takes out as few records around that place as let the rest rise. Input without order shows within
-//! some twenty keys.
+//! it takes out as few records around that place as let the rest rise.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,28 +17,25 @@ use std::time::Instant;
 
 use sweepsort_core::{Presorted, Report, Result, Stage, Word};
 
-use crate::columns::{Columns, Payload};
+use crate::columns::Payload;
 use crate::hybrid::{Means, Sorting};
 use crate::instructions::Instructions;
+use crate::job;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::mend::Moves;
-use crate::merge::{self, Run};
 use crate::pool::Crew;
 use crate::source::{Ranks, Sink, Source};
 use crate::tuning::{
-    CHUNK_MIN, CHUNKS_PER_WORKER, ORDER_FROM, OUT_ALLOWED, OUT_ONE_IN, OUT_TOGETHER, RUN_MIN,
-    RUNS_MAX, TIMED_FROM, TURN,
+    CHUNK_MIN, CHUNKS_PER_WORKER, ORDER_FROM, OUT_ALLOWED, OUT_ONE_IN, OUT_TOGETHER,
 };
 
 /// What order an input has.
 #[derive(Debug, PartialEq)]
 enum Order {
-    /// All of it is one run.
-    Whole(Presorted),
+    /// It is one run.
+    Run(Presorted),
     /// It ascends but for the records at these positions, which ascend.
     But(Vec<usize>),
-    /// It is made of so few runs.
-    Runs(Vec<Run>),
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
@@ -50,147 +47,98 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     ///
     /// # Safety
     /// Source, sink and data have `n` records, and nobody else uses them now.
+    #[inline(always)]
     pub(crate) unsafe fn in_order(
         &self,
         report: &mut Report,
         crew: Crew,
         means: &Means,
     ) -> Result<bool> {
-        let n = self.n;
-        let ranks = self.source.ranks(W::mask(&self.bits));
-        let mut clock = (n >= TIMED_FROM).then(Instant::now);
-        let mut lap = |report: &mut Report, stage| {
-            if let Some(start) = &mut clock {
-                report.stages.push((stage, start.elapsed()));
-                *start = Instant::now();
-            }
-        };
         // SAFETY: the caller's promise.
-        let order = unsafe {
-            match n {
-                ..ORDER_FROM => run_of(ranks, 0..n, self.strict).map(Order::Whole),
-                _ => order_of(ranks, n, self.strict, crew, means.instructions(true)),
-            }
-        };
-        let Some(order) = order else {
-            return Ok(false);
-        };
-        let (keys, all) = (n * size_of::<W>(), n * self.record_bytes());
-        // SAFETY: as above; and what the look found is so.
         unsafe {
+            if self.n >= ORDER_FROM {
+                return self.in_some_order(report, crew, means);
+            }
+            let ranks = self.source.ranks(W::mask(&self.bits));
+            let run = run_of(ranks, 0..self.n, self.strict);
+            if let Some(run) = run {
+                self.keep(run, report, crew);
+            }
+            Ok(run.is_some())
+        }
+    }
+
+    /// [`in_order`](Self::in_order), for an input that is worth a closer look.
+    #[inline(never)]
+    unsafe fn in_some_order(&self, report: &mut Report, crew: Crew, means: &Means) -> Result<bool> {
+        let clock = Instant::now();
+        let ranks = self.source.ranks(W::mask(&self.bits));
+        // SAFETY: the caller's promise.
+        unsafe {
+            let instructions = means.instructions(true);
+            let order = order_of(ranks, self.n, self.strict, crew, instructions);
+            let looked = clock.elapsed();
             match order {
-                Order::Whole(run) => {
-                    lap(report, Stage::Histogram);
-                    self.sink.presorted(n, run, crew);
-                    report.presorted = Some(run);
-                    report.bytes_moved = keys as u64;
-                    if run == Presorted::Reversed {
-                        report.bytes_moved += 2 * all as u64;
-                        report.passes_run = 1;
-                        lap(report, Stage::Scatter);
-                    }
+                None => return Ok(false),
+                Some(Order::Run(run)) => self.keep(run, report, crew),
+                Some(Order::But(out)) => {
+                    let moves = Moves::new(ranks, self.n, out)?;
+                    self.mend(&moves, report, crew, means)?;
                 }
-                Order::But(out) => {
-                    let moves = Moves::new(ranks, n, out)?;
-                    lap(report, Stage::Histogram);
-                    let moved = match self.data {
-                        Some(data) => {
-                            let bytes = moves.placed() * self.record_bytes();
-                            let block = means.scratch.take(bytes)?;
-                            let room = packed(block.start(), moves.placed(), self.payload);
-                            moves.move_records(data, room, crew);
-                            means.scratch.give(block);
-                            report.workspace_bytes = bytes;
-                            moves.moved()
-                        }
-                        None => {
-                            moves.positions(n, crew, |to, from| self.sink.place(to, from));
-                            n
-                        }
-                    };
-                    report.bytes_moved = (keys + 2 * moved * self.record_bytes()) as u64;
-                    report.passes_run = 1;
-                    lap(report, Stage::Scatter);
-                }
-                Order::Runs(runs) => {
-                    // Rounds of merging cost as much as passes.
-                    let rounds = (runs.len() - 1).ilog2() + 1;
-                    if rounds > report.passes_possible || (self.data.is_none() && rounds > 1) {
-                        return Ok(false);
-                    }
-                    let Some(data) = self.data else {
-                        lap(report, Stage::Histogram);
-                        let (a, b) = (&runs[0], &runs[1]);
-                        let put = |to, from| self.sink.place(to, from);
-                        merge::merge(ranks, a, b, 0, crew, put);
-                        report.bytes_moved = (keys + 2 * all) as u64;
-                        report.passes_run = 1;
-                        lap(report, Stage::Local);
-                        return Ok(true);
-                    };
-                    let block = means.scratch.take(all)?;
-                    lap(report, Stage::Histogram);
-                    let room = packed(block.start(), n, self.payload);
-                    let halves = self.merge_pairs(ranks, data, room, &runs, crew);
-                    lap(report, Stage::Scatter);
-                    let copied = self.source.copied_to(room).ranks(W::mask(&self.bits));
-                    let [a, b] = halves;
-                    let put = |to, from| data.store(to, room.load(from));
-                    merge::merge(copied, &a, &b, 0, crew, put);
-                    lap(report, Stage::Local);
-                    means.scratch.give(block);
-                    report.workspace_bytes = all;
-                    report.bytes_moved = (keys + 4 * all) as u64;
-                    report.passes_run = rounds;
-                }
+            }
+            report.stages.push((Stage::Histogram, looked));
+            if report.passes_run > 0 {
+                let moved = clock.elapsed().saturating_sub(looked);
+                report.stages.push((Stage::Scatter, moved));
             }
         }
         Ok(true)
     }
 
-    /// Makes two ascending runs of up to four, in the room: pairs merged, single ones copied.
-    unsafe fn merge_pairs(
-        &self,
-        ranks: S::Ranks,
-        data: Columns<W, P>,
-        room: Columns<W, P>,
-        runs: &[Run],
-        crew: Crew,
-    ) -> [Run; 2] {
-        let mut start = 0;
-        let (left, right) = runs.split_at(runs.len() / 2);
-        [left, right].map(|part| {
-            // SAFETY: the runs are the whole input, so the places from `start` on are there; and each
-            // is given to one worker.
-            unsafe {
-                let put = |to, from| room.store(to, data.load(from));
-                match part {
-                    [a, b] => merge::merge(ranks, a, b, start, crew, put),
-                    _ => merge::copy(&part[0], start, crew, put),
-                }
-            }
-            let n: usize = part.iter().map(|run| run.range.len()).sum();
-            let run = Run {
-                range: start..start + n,
-                order: Presorted::Sorted,
-            };
-            start += n;
-            run
-        })
+    /// The input is one run.
+    unsafe fn keep(&self, run: Presorted, report: &mut Report, crew: Crew) {
+        // SAFETY: the caller found it so, and nobody else uses the records.
+        unsafe { self.sink.presorted(self.n, run, crew) };
+        report.presorted = Some(run);
+        report.bytes_moved = (self.n * size_of::<W>()) as u64;
+        if run == Presorted::Reversed {
+            report.bytes_moved += 2 * (self.n * self.record_bytes()) as u64;
+            report.passes_run = 1;
+        }
     }
-}
 
-/// Columns for `n` records, without a gap between them.
-///
-/// # Safety
-/// There are so many bytes, and they start on a line.
-unsafe fn packed<W: Word, P: Payload>(start: *mut u8, n: usize, payload: P) -> Columns<W, P> {
-    // SAFETY: the keys are within the memory.
-    Columns::new(
-        start.cast(),
-        unsafe { start.add(n * size_of::<W>()) },
-        payload,
-    )
+    /// The input is in order but for what these moves put there.
+    unsafe fn mend(
+        &self,
+        moves: &Moves,
+        report: &mut Report,
+        crew: Crew,
+        means: &Means,
+    ) -> Result<()> {
+        report.workspace_bytes = moves.bytes();
+        let moved = match self.data {
+            Some(data) => {
+                let bytes = job::column_bytes(moves.placed(), self.record_bytes());
+                let block = means.scratch.take(bytes)?;
+                // SAFETY: the block is for so many records, and the data is the caller's.
+                unsafe {
+                    let room = job::columns_at(block.start(), moves.placed(), self.payload);
+                    moves.move_records(data, room, crew);
+                }
+                means.scratch.give(block);
+                report.workspace_bytes += bytes;
+                moves.moved()
+            }
+            None => {
+                // SAFETY: the moves have each place once, and the index is the caller's.
+                unsafe { moves.positions(self.n, crew, |to, from| self.sink.place(to, from)) };
+                self.n
+            }
+        };
+        report.bytes_moved = (self.n * size_of::<W>() + 2 * moved * self.record_bytes()) as u64;
+        report.passes_run = 1;
+        Ok(())
+    }
 }
 
 /// The order of records, if they are one run. It looks at no more of them than it takes to tell.
@@ -204,68 +152,48 @@ unsafe fn run_of<R: Ranks>(ranks: R, range: Range<usize>, strict: bool) -> Optio
     if range.is_empty() {
         return Some(Presorted::Equal);
     }
-    let Range { start, end } = range;
     // SAFETY: the caller's promise; the range is not empty.
     unsafe {
-        let (first, last) = (ranks.rank(start), ranks.rank(end - 1));
+        let (first, last) = (ranks.rank(range.start), ranks.rank(range.end - 1));
+        let next = range.start + 1..range.end;
         if first <= last {
-            let order = match first == last {
+            let sorted = fails(next, |i| ranks.rank(i - 1) <= ranks.rank(i)).is_none();
+            return sorted.then_some(match first == last {
                 true => Presorted::Equal,
                 false => Presorted::Sorted,
-            };
-            (ascent(ranks, start, end) == end).then_some(order)
-        } else {
-            (descent(ranks, start, end, strict) == end).then_some(Presorted::Reversed)
+            });
         }
+        let reversed = match strict {
+            true => fails(next, |i| ranks.rank(i - 1) > ranks.rank(i)).is_none(),
+            false => fails(next, |i| ranks.rank(i - 1) >= ranks.rank(i)).is_none(),
+        };
+        reversed.then_some(Presorted::Reversed)
     }
 }
 
-/// Where the ascending records from `start` on end.
+/// Where in a range the first is that fails a test: a block of few. None, if all pass. Tested in
+/// blocks, without a branch for each.
 #[inline(always)]
-unsafe fn ascent<R: Ranks>(ranks: R, start: usize, end: usize) -> usize {
-    // SAFETY: the caller has the records up to `end`.
-    first_not(start + 1, end, |i| unsafe {
-        ranks.rank(i - 1) <= ranks.rank(i)
-    })
-}
-
-/// Where the descending records from `start` on end.
-#[inline(always)]
-unsafe fn descent<R: Ranks>(ranks: R, start: usize, end: usize, strict: bool) -> usize {
-    // SAFETY: the caller has the records up to `end`.
-    unsafe {
-        if strict {
-            first_not(start + 1, end, |i| ranks.rank(i - 1) > ranks.rank(i))
-        } else {
-            first_not(start + 1, end, |i| ranks.rank(i - 1) >= ranks.rank(i))
-        }
-    }
-}
-
-/// The first from `start` on that fails a test, `end` if none does; tested in blocks, without a branch
-/// for each.
-#[inline(always)]
-fn first_not(start: usize, end: usize, test: impl Fn(usize) -> bool) -> usize {
+fn fails(range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<Range<usize>> {
     const BLOCK: usize = 128;
-    let passes = |range: Range<usize>| range.fold(true, |all, i| all & test(i));
-    let first = |range: Range<usize>| range.clone().find(|&i| !test(i)).unwrap_or(range.end);
+    let fails = |block: &Range<usize>| !block.clone().fold(true, |all, i| all & test(i));
     // Most input shows within a few keys that it has no order.
-    let head = end.min(start + 4);
-    let mut at = first(start..head);
-    if at < head {
-        return at;
+    let head = range.start..range.end.min(range.start + 4);
+    if fails(&head) {
+        return Some(head);
     }
-    while at < end {
-        let block = at..end.min(at + BLOCK);
-        if !passes(block.clone()) {
-            return first(block);
+    let mut at = head.end;
+    while at < range.end {
+        let block = at..range.end.min(at + BLOCK);
+        if fails(&block) {
+            return Some(block);
         }
         at = block.end;
     }
-    end
+    None
 }
 
-/// What order `n` records have.
+/// What order `n` records have, [`ORDER_FROM`] or more.
 ///
 /// # Safety
 /// They are there, and nobody writes them now; the machine has the instructions.
@@ -276,6 +204,10 @@ unsafe fn order_of<R: Ranks>(
     crew: Crew,
     instructions: Instructions,
 ) -> Option<Order> {
+    // SAFETY: the caller's promise.
+    if unsafe { rises_and_falls(ranks, n) } {
+        return None;
+    }
     let parts = match crew.threads() {
         1 => 1,
         threads => (threads * CHUNKS_PER_WORKER).min(n / CHUNK_MIN).max(1),
@@ -288,6 +220,9 @@ unsafe fn order_of<R: Ranks>(
         .map(|part| (start(part)..start(part + 1), None))
         .collect();
     crew.for_each(&mut chunks, |(range, seen)| {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
         let look = Look {
             ranks,
             range: range.clone(),
@@ -300,21 +235,44 @@ unsafe fn order_of<R: Ranks>(
             stop.store(true, Ordering::Relaxed);
         }
     });
-    let seen: Vec<Seen> = chunks
-        .into_iter()
-        .map(|(_, seen)| seen)
-        .collect::<Option<_>>()?;
+    let seen: Option<Vec<Seen>> = chunks.into_iter().map(|(_, seen)| seen).collect();
     // SAFETY: the caller's promise.
-    unsafe { join(ranks, seen, strict) }
+    let order = unsafe { join(ranks, seen?, strict)? };
+    match &order {
+        Order::But(out) if out.len() > n / OUT_ONE_IN => None,
+        _ => Some(order),
+    }
+}
+
+/// Whether keys both rise and fall, and often, as a few of them at a few places show.
+///
+/// # Safety
+/// There are [`ORDER_FROM`] records or more, and nobody writes them now.
+unsafe fn rises_and_falls<R: Ranks>(ranks: R, n: usize) -> bool {
+    const HEADS: usize = 8;
+    const HEAD: usize = 32;
+    const _: () = assert!(ORDER_FROM >= HEADS * HEAD);
+    let (mut up, mut down) = (false, false);
+    (0..HEADS).any(|head| {
+        let start = n / HEADS * head;
+        let (mut rises, mut falls) = (0, 0);
+        for i in start + 1..start + HEAD {
+            // SAFETY: there are places for all heads.
+            let (before, here) = unsafe { (ranks.rank(i - 1), ranks.rank(i)) };
+            rises += usize::from(before < here);
+            falls += usize::from(before > here);
+        }
+        up |= rises > OUT_ALLOWED;
+        down |= falls > OUT_ALLOWED;
+        up && down
+    })
 }
 
 /// What a look saw of a chunk.
 struct Seen {
     range: Range<usize>,
-    /// The runs that it is made of, where they are few.
-    runs: Vec<Run>,
-    /// Whether it ascends without those that are out of place.
-    rises: bool,
+    /// What run it is, without those out of place; they are out of one that ascends.
+    run: Presorted,
     /// The positions of records out of place, ascending.
     out: Vec<usize>,
 }
@@ -345,185 +303,75 @@ impl<R: Ranks> Look<'_, R> {
     /// The records of the range are there, and nobody writes them now.
     #[inline(always)]
     unsafe fn see(self) -> Option<Seen> {
-        let (ranks, Range { mut start, end }) = (self.ranks, self.range.clone());
-        let mut seen = Seen {
-            range: start..end,
-            runs: Vec::new(),
-            rises: false,
-            out: Vec::new(),
+        let (ranks, Range { start, end }) = (self.ranks, self.range.clone());
+        let mut out = Vec::new();
+        // SAFETY: the caller's promise; chunks have records.
+        let run = unsafe {
+            let (first, last) = (ranks.rank(start), ranks.rank(end - 1));
+            let fallen = match first > last {
+                true => run_of(ranks, start..end, self.strict),
+                false => None,
+            };
+            if fallen.is_none() {
+                self.take_all_out(&mut out)?;
+            }
+            fallen.unwrap_or(match first == last && out.is_empty() {
+                true => Presorted::Equal,
+                false => Presorted::Sorted,
+            })
         };
+        Some(Seen {
+            range: self.range,
+            run,
+            out,
+        })
+    }
+
+    /// Takes out the records without which the chunk ascends; `None` if they are not few.
+    #[inline(always)]
+    unsafe fn take_all_out(&self, out: &mut Vec<usize>) -> Option<()> {
+        let (ranks, Range { start, end }) = (self.ranks, self.range.clone());
+        let mut at = start;
         // SAFETY: all positions are within the range.
         unsafe {
-            while start < end {
-                let (first, last) = (ranks.rank(start), ranks.rank(end - 1));
-                let mut run = Run {
-                    range: start..start + 1,
-                    order: Presorted::Reversed,
-                };
-                let falls = start + 1 < end && first > ranks.rank(start + 1);
-                if falls || first > last {
-                    run.range.end = self.go_on(start, |at, to| descent(ranks, at, to, self.strict));
-                }
-                // What falls for a few keys only may well rise but for those; one key does both.
-                if run.range.end < end.min(start + TURN) || run.range.len() == 1 {
-                    run.range.end = match seen.runs.is_empty() {
-                        true => self.ascent_but(&mut seen.out)?,
-                        false => self.go_on(start, |at, to| ascent(ranks, at, to)),
-                    };
-                    seen.rises = run.range == self.range;
-                    if !seen.out.is_empty() {
-                        seen.runs = self.edge_runs(&seen.out);
-                        return Some(seen);
-                    }
-                    run.order = match first == ranks.rank(run.range.end - 1) {
-                        true => Presorted::Equal,
-                        false => Presorted::Sorted,
-                    };
-                }
-                start = run.range.end;
-                let long = run.range.len() >= RUN_MIN || seen.runs.is_empty();
-                seen.runs.push(run);
-                let many = seen.runs.len() == RUNS_MAX || !long;
-                if start < end && (many || self.stop.load(Ordering::Relaxed)) {
-                    return None;
+            let rises = |i| ranks.rank(i - 1) <= ranks.rank(i);
+            while let Some(mut block) = fails(at + 1..end, rises) {
+                let falls = block.find(|&i| !rises(i))?;
+                at = self.take_out(falls, out)?;
+                if at == end {
+                    break;
                 }
             }
         }
-        Some(seen)
-    }
-
-    /// The two runs of a chunk whose records out of place are all by its start or all by its end, if
-    /// they may be part of a run that begins or ends in the next chunk; else none.
-    unsafe fn edge_runs(&self, out: &[usize]) -> Vec<Run> {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        let (ranks, Range { start, end }) = (self.ranks, self.range.clone());
-        // So far may those reach that were taken out for fewer than `TURN` falling keys.
-        const EDGE: usize = 2 * OUT_TOGETHER;
-        let (head, tail) = (
-            end.min(start + 2 * EDGE),
-            start.max(end.saturating_sub(2 * EDGE)),
-        );
-        // SAFETY: all positions are within the range.
-        let run = |start, end| {
-            // SAFETY: the run is within the range, and not empty.
-            let order = unsafe { ranks.rank(start) }.cmp(&unsafe { ranks.rank(end - 1) });
-            Run {
-                range: start..end,
-                order: match order {
-                    Less => Presorted::Sorted,
-                    Equal => Presorted::Equal,
-                    Greater => Presorted::Reversed,
-                },
-            }
-        };
-        // SAFETY: all positions are within the range.
-        let (rises, falls) = unsafe {
-            (
-                |start, end| ascent(ranks, start, end),
-                |start, end| descent(ranks, start, end, self.strict),
-            )
-        };
-        if out.iter().all(|&i| i < start + EDGE) {
-            // The lowest of those that fall may as well begin what rises.
-            let turn = rises(start, head).max(falls(start, head) - 1);
-            if rises(turn, head) == head {
-                return vec![run(start, turn), run(turn, end)];
-            }
-        } else if out.iter().all(|&i| i + EDGE >= end) {
-            let turn = rises(tail, end);
-            if turn < end && (rises(turn, end) == end || falls(turn, end) == end) {
-                return vec![run(start, turn), run(turn, end)];
-            }
-        }
-        Vec::new()
-    }
-
-    /// Where a run that goes on at `start` ends, by `run_end` of stretches; or where the look ended
-    /// because the whole has no order.
-    #[inline(always)]
-    fn go_on(&self, start: usize, run_end: impl Fn(usize, usize) -> usize) -> usize {
-        const STRETCH: usize = 1 << 16;
-        let (mut at, end) = (start, self.range.end);
-        loop {
-            let to = end.min(at + STRETCH);
-            let reached = run_end(at, to);
-            if reached < to || to == end || self.stop.load(Ordering::Relaxed) {
-                return reached;
-            }
-            // The last of a stretch is the first of the next.
-            at = to - 1;
-        }
-    }
-
-    /// Takes out the records without which the chunk ascends, if they are few, and returns its end;
-    /// else takes none, and returns where it first falls. `None` if it has no order.
-    #[inline(always)]
-    unsafe fn ascent_but(&self, out: &mut Vec<usize>) -> Option<usize> {
-        let (ranks, Range { start, end }) = (self.ranks, self.range.clone());
-        let (mut at, mut fell, mut mended) = (start, end, 0);
-        loop {
-            // SAFETY: all positions are within the range.
-            let (falls, next) = unsafe {
-                let falls = self.go_on(at, |at, to| ascent(ranks, at, to));
-                if falls == end {
-                    return Some(end);
-                }
-                (falls, self.take_out(falls, out))
-            };
-            if mended == 0 {
-                fell = falls;
-            }
-            match next {
-                Some(next) if next == end => return Some(end),
-                Some(next) => at = next,
-                // Runs have few ends.
-                None if mended >= RUNS_MAX => return None,
-                None => {
-                    out.clear();
-                    return Some(fell);
-                }
-            }
-            mended += 1;
-        }
+        Some(())
     }
 
     /// Takes out as few records around `falls`, which is below the one before it, as let the rest
-    /// ascend. Returns from where on the rest is to be looked at; `None` if there is a turning point,
-    /// or these were too many.
+    /// ascend. Returns from where on the rest is to be looked at; `None` if these were too many.
     #[cold]
     unsafe fn take_out(&self, falls: usize, out: &mut Vec<usize>) -> Option<usize> {
         let (ranks, Range { start, end }) = (self.ranks, self.range.clone());
+        let most = (OUT_ALLOWED + (falls - start) / OUT_ONE_IN).checked_sub(out.len())?;
+        let before = Kept::before(falls, start, out);
+        let after = falls..end.min(falls + OUT_TOGETHER + 1);
         // SAFETY: all positions are within the range.
-        unsafe {
-            let turn = falls..end.min(falls + TURN);
-            if turn.len() == TURN && turn.into_iter().all(|i| ranks.rank(i - 1) > ranks.rank(i)) {
-                return None;
-            }
-            let most = (OUT_ALLOWED + (falls - start) / OUT_ONE_IN).checked_sub(out.len())?;
-            let before = Kept::before(falls, start, out);
-            let after = falls..end.min(falls + OUT_TOGETHER + 1);
-            let (high, low) = match fit(ranks, &before, after) {
-                Some(fit) => fit,
-                None => {
-                    // Others may have been put in between, of any number.
-                    let last = ranks.rank(falls - 1);
-                    let reach = end.min(falls + most + 1);
-                    let low = (falls..reach).position(|i| ranks.rank(i) >= last);
-                    match low {
-                        Some(low) => (0, low),
-                        None if reach == end => (0, end - falls),
-                        None => return None,
-                    }
-                }
-            };
-            if high + low > most || self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            out.try_reserve(high + low).ok()?;
-            before.take(high, out);
-            out.extend(falls..falls + low);
-            Some(falls + low)
+        let (high, low) = unsafe {
+            fit(ranks, &before, after).or_else(|| {
+                // Others may have been put in between, of any number.
+                let last = ranks.rank(falls - 1);
+                let reach = end.min(falls + most + 1);
+                let low = (falls..reach).position(|i| ranks.rank(i) >= last);
+                low.or((reach == end).then_some(end - falls))
+                    .map(|low| (0, low))
+            })?
+        };
+        if high + low > most || self.stop.load(Ordering::Relaxed) {
+            return None;
         }
+        out.try_reserve(high + low).ok()?;
+        before.take(high, out);
+        out.extend(falls..falls + low);
+        Some(falls + low)
     }
 }
 
@@ -607,78 +455,59 @@ unsafe fn fit<R: Ranks>(
 ///
 /// # Safety
 /// As [`order_of`].
-unsafe fn join<R: Ranks>(ranks: R, seen: Vec<Seen>, strict: bool) -> Option<Order> {
+unsafe fn join<R: Ranks>(ranks: R, chunks: Vec<Seen>, strict: bool) -> Option<Order> {
     // SAFETY: the caller's promise.
     unsafe {
-        let few = seen.iter().all(|seen| !seen.runs.is_empty());
-        let runs = seen.iter().flat_map(|seen| seen.runs.clone());
-        let runs = few.then(|| join_runs(ranks, runs, strict)).flatten();
-        match runs.as_deref() {
-            Some([run]) => Some(Order::Whole(run.order)),
-            _ => join_out(ranks, seen)
-                .map(Order::But)
-                .or(runs.map(Order::Runs)),
+        match join_runs(ranks, &chunks, strict) {
+            Some(run) => Some(Order::Run(run)),
+            None => join_out(ranks, chunks).map(Order::But),
         }
     }
 }
 
-/// Runs of which neighbours that go on in the same way are one; if then there are few.
-unsafe fn join_runs<R: Ranks>(
-    ranks: R,
-    runs: impl Iterator<Item = Run>,
-    strict: bool,
-) -> Option<Vec<Run>> {
+/// The run that the whole is, if it is one.
+unsafe fn join_runs<R: Ranks>(ranks: R, chunks: &[Seen], strict: bool) -> Option<Presorted> {
     use Presorted::{Equal, Reversed, Sorted};
-    let mut joined: Vec<Run> = Vec::new();
-    for run in runs {
-        let Some(last) = joined.last_mut() else {
-            joined.push(run);
-            continue;
-        };
-        // SAFETY: runs have records, and the caller's promise.
-        let (before, after) = unsafe {
-            let seam = run.range.start;
-            (ranks.rank(seam - 1), ranks.rank(seam))
-        };
-        let orders = [&*last, &run];
-        let rises = before <= after && orders.iter().all(|run| run.order != Reversed);
-        // More than one equal key is no strict descent.
-        let may_fall = |run: &&Run| match run.order {
-            Reversed => true,
-            Equal => !strict || run.range.len() == 1,
-            Sorted => false,
-        };
-        let falls = before >= after && !(strict && before == after) && orders.iter().all(may_fall);
-        if rises || falls {
-            let equal = before == after && orders.iter().all(|run| run.order == Equal);
-            last.order = match (equal, rises) {
-                (true, _) => Equal,
-                (_, true) => Sorted,
-                _ => Reversed,
-            };
-            last.range.end = run.range.end;
-        } else if joined.len() == RUNS_MAX {
-            return None;
-        } else {
-            joined.push(run);
-        }
+    // SAFETY: chunks have records, and the caller's promise.
+    let rank = |i| unsafe { ranks.rank(i) };
+    let seams = || chunks[1..].iter().map(|chunk| chunk.range.start);
+    let one_by_one = |chunk: &Seen| chunk.run != Equal || chunk.range.len() == 1;
+    let end = chunks.last()?.range.end;
+    if chunks.iter().any(|chunk| !chunk.out.is_empty()) {
+        None
+    } else if chunks.iter().all(|chunk| chunk.run != Reversed)
+        && seams().all(|at| rank(at - 1) <= rank(at))
+    {
+        Some(match rank(0) == rank(end - 1) {
+            true => Equal,
+            false => Sorted,
+        })
+    } else if chunks.iter().all(|chunk| chunk.run != Sorted)
+        && seams().all(|at| rank(at - 1) > rank(at) || !strict && rank(at - 1) == rank(at))
+        // Equal records are no strict descent.
+        && (!strict || chunks.iter().all(one_by_one))
+    {
+        Some(Reversed)
+    } else {
+        None
     }
-    Some(joined)
 }
 
 /// The records out of place in the whole, if without them it ascends; those at the seams of chunks
 /// included.
-unsafe fn join_out<R: Ranks>(ranks: R, seen: Vec<Seen>) -> Option<Vec<usize>> {
+unsafe fn join_out<R: Ranks>(ranks: R, chunks: Vec<Seen>) -> Option<Vec<usize>> {
     let mut out = Vec::new();
-    for seen in seen {
-        if !seen.rises {
+    for chunk in chunks {
+        if chunk.run == Presorted::Reversed {
             return None;
         }
-        let (Range { start, end }, here) = (seen.range, seen.out);
+        let (Range { start, end }, here) = (chunk.range, chunk.out);
         let before = Kept::before(start, 0, &out);
         let mut gone = here.iter().peekable();
-        let after = (start..end).filter(|i| gone.next_if_eq(&i).is_none());
-        let after: Vec<usize> = after.take(OUT_TOGETHER + 1).collect();
+        let after: Vec<usize> = (start..end)
+            .filter(|i| gone.next_if_eq(&i).is_none())
+            .take(OUT_TOGETHER + 1)
+            .collect();
         // SAFETY: the caller's promise.
         let (high, low) = unsafe { fit(ranks, &before, after.iter().copied())? };
         before.take(high, &mut out);
@@ -694,7 +523,7 @@ unsafe fn join_out<R: Ranks>(ranks: R, seen: Vec<Seen>) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Nothing;
+    use crate::columns::{Columns, Nothing};
     use crate::reading::Plain;
     use crate::source::Stored;
 
@@ -768,7 +597,7 @@ mod tests {
                         .filter(|&end| end == last || cuts >> (end - 1) & 1 == 1)
                         .collect();
                     let run = match look(keys, &ends, strict) {
-                        Some(Order::Whole(run)) => Some(run),
+                        Some(Order::Run(run)) => Some(run),
                         _ => None,
                     };
                     assert_eq!(run, whole, "{keys:?} cut at {ends:?}, strict: {strict}");
@@ -799,7 +628,7 @@ mod tests {
             for &(at, key) in put {
                 keys[at] = key;
             }
-            for cut in RUN_MIN..200 - RUN_MIN {
+            for cut in 32..200 - 32 {
                 let order = look(&keys, &[cut, 200], true);
                 let Some(Order::But(out)) = order else {
                     panic!("{put:?} cut at {cut}: {order:?}");
@@ -808,48 +637,9 @@ mod tests {
                 let found = (out.is_sorted_by(|a, b| a < b), rest.is_sorted());
                 assert_eq!(found, (true, true), "{put:?} cut at {cut}: {out:?}");
                 // By a cut, high and low are not always told apart.
-                let by_cut = put.iter().any(|&(at, _)| at.abs_diff(cut) <= TURN);
+                let by_cut = put.iter().any(|&(at, _)| at.abs_diff(cut) <= OUT_TOGETHER);
                 let most = if by_cut { 2 * fewest } else { fewest };
                 assert!(out.len() <= most, "{put:?} cut at {cut}: {out:?}");
-            }
-        }
-    }
-
-    /// Runs, each from below to above or the other way; cut anywhere else, the same ones are found.
-    #[test]
-    fn few_runs() {
-        use Presorted::{Reversed, Sorted};
-        let run = |from: u32, order| {
-            let mut keys: Vec<u32> = (0..100).map(|i| from + 3 * i).collect();
-            if order == Reversed {
-                keys.reverse();
-            }
-            keys
-        };
-        for wanted in [
-            &[(0, Sorted), (1, Reversed)][..],
-            &[(0, Reversed), (1, Sorted)],
-            &[(5, Sorted), (1, Sorted)],
-            &[(0, Reversed), (9, Reversed)],
-            &[(0, Sorted), (1, Reversed), (2, Sorted)],
-            &[(7, Sorted), (1, Sorted), (0, Sorted), (2, Reversed)],
-        ] {
-            let keys: Vec<u32> = wanted
-                .iter()
-                .flat_map(|&(from, it)| run(from, it))
-                .collect();
-            for cut in RUN_MIN..keys.len() - RUN_MIN {
-                // So near a cut, not every turn is told from records out of place.
-                if (cut + TURN) % 100 < 2 * TURN {
-                    continue;
-                }
-                let order = look(&keys, &[cut, keys.len()], true);
-                let Some(Order::Runs(runs)) = order else {
-                    panic!("{wanted:?} cut at {cut}: {order:?}");
-                };
-                let found: Vec<_> = runs.iter().map(|run| run.order).collect();
-                let wanted: Vec<_> = wanted.iter().map(|&(_, order)| order).collect();
-                assert_eq!(found, wanted, "cut at {cut}: {runs:?}");
             }
         }
     }

@@ -43,9 +43,6 @@ pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     unsafe fn load(self, i: usize) -> (W, (W, P::Held));
     /// See [`Self::After`].
     fn after(self) -> Self::After;
-    /// The source of records that were copied to `columns` as they were. One that makes its records
-    /// has none to copy, and stays.
-    fn copied_to(self, columns: Columns<W, P>) -> Self;
 }
 
 /// What records are in order by. It knows no payload, so that what reads ranks alone is compiled once
@@ -111,9 +108,6 @@ impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
     }
     fn after(self) -> R::After {
         self.reading.after()
-    }
-    fn copied_to(self, columns: Columns<W, P>) -> Self {
-        Stored { columns, ..self }
     }
 }
 
@@ -305,9 +299,6 @@ impl<K: Word, W: Word, P: Payload<Held = ()>> Source<W, P> for Numbered<K> {
     }
     fn after(self) -> Plain {
         Plain
-    }
-    fn copied_to(self, _: Columns<W, P>) -> Self {
-        self
     }
 }
 
