@@ -352,7 +352,7 @@ impl<R: Ranks> Look<'_, R> {
     unsafe fn take_out(&self, falls: usize, out: &mut Vec<usize>) -> Option<usize> {
         let (ranks, Range { start, end }) = (self.ranks, self.range.clone());
         let most = (OUT_ALLOWED + (falls - start) / OUT_ONE_IN).checked_sub(out.len())?;
-        let before = Kept::before(falls, start, out);
+        let before = Kept::before(falls, start, out)?;
         let after = falls..end.min(falls + OUT_TOGETHER + 1);
         // SAFETY: all positions are within the range.
         let (high, low) = unsafe {
@@ -384,8 +384,10 @@ struct Kept {
 }
 
 impl Kept {
-    /// Those before `end`, and not before `start`, nor in `out`.
-    fn before(end: usize, start: usize, out: &[usize]) -> Self {
+    /// Those before `end`, and not before `start`, nor in `out`. `None` if so many are out just there
+    /// that these would be far away.
+    fn before(end: usize, start: usize, out: &[usize]) -> Option<Self> {
+        const FAR: usize = 8 * OUT_TOGETHER;
         let mut kept = Kept {
             positions: [0; _],
             len: 0,
@@ -394,15 +396,16 @@ impl Kept {
         for i in (start..end).rev() {
             if kept.len == kept.positions.len() {
                 break;
-            }
-            if kept.out > 0 && out[kept.out - 1] == i {
+            } else if end - i > FAR {
+                return None;
+            } else if kept.out > 0 && out[kept.out - 1] == i {
                 kept.out -= 1;
             } else {
                 kept.positions[kept.len] = i;
                 kept.len += 1;
             }
         }
-        kept
+        Some(kept)
     }
 
     fn as_slice(&self) -> &[usize] {
@@ -502,7 +505,7 @@ unsafe fn join_out<R: Ranks>(ranks: R, chunks: Vec<Seen>) -> Option<Vec<usize>> 
             return None;
         }
         let (Range { start, end }, here) = (chunk.range, chunk.out);
-        let before = Kept::before(start, 0, &out);
+        let before = Kept::before(start, 0, &out)?;
         let mut gone = here.iter().peekable();
         let after: Vec<usize> = (start..end)
             .filter(|i| gone.next_if_eq(&i).is_none())

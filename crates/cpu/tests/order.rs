@@ -240,6 +240,14 @@ fn some_out_of_place() {
             ways,
         );
         all_ways(
+            "some put at the end, falling",
+            |i, n| match i + tail > n {
+                true => (3 * n - i) as i64,
+                false => i as i64,
+            },
+            ways,
+        );
+        all_ways(
             "some put first",
             |i, n| match i < tail {
                 true => (mixed(i) % n) as i64,
