@@ -4,6 +4,7 @@
 //! a key: 4, 8 and 16 as one machine word, the rest as two overlapping ones.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use sweepsort_core::Word;
 
@@ -244,6 +245,16 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { (self.key(i), self.payload.load(self.payloads, i)) }
     }
 
+    /// The payload of record `i`.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load).
+    #[inline(always)]
+    pub(crate) unsafe fn load_payload(self, i: usize) -> P::Held {
+        // SAFETY: the caller's promise.
+        unsafe { self.payload.load(self.payloads, i) }
+    }
+
     /// Writes record `i`.
     ///
     /// # Safety
@@ -267,6 +278,16 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { self.payload.store(self.payloads, i, held) }
     }
 
+    /// The place of payload `i`.
+    ///
+    /// # Safety
+    /// There are at least `i` records.
+    #[inline(always)]
+    pub(crate) unsafe fn payload_at(self, i: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.payloads.add(i * self.payload.bytes()) }
+    }
+
     /// The first key's place.
     pub(crate) fn keys_start(self) -> *mut W {
         self.keys
@@ -278,12 +299,13 @@ impl<W: Word, P: Payload> Columns<W, P> {
         Columns::new(self.keys.cast(), self.payloads, self.payload)
     }
 
-    /// Says that records from `i` on will soon be written.
+    /// Says that records a line behind `i` will soon be written.
     #[inline(always)]
     pub(crate) fn prefetch(self, i: usize) {
-        prefetch_write(self.keys.wrapping_add(i).cast());
+        prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(64));
         if self.payload.bytes() > 0 {
-            prefetch_write(self.payloads.wrapping_add(i * self.payload.bytes()));
+            let payload = self.payloads.wrapping_add(i * self.payload.bytes());
+            prefetch(payload.wrapping_add(64));
         }
     }
 
@@ -295,6 +317,17 @@ impl<W: Word, P: Payload> Columns<W, P> {
         // SAFETY: the caller's promise.
         unsafe {
             to.keys.copy_from_nonoverlapping(self.keys, n);
+            self.payloads_to(to, n);
+        }
+    }
+
+    /// Copies the first `n` payloads beside the keys of `to`.
+    ///
+    /// # Safety
+    /// Both have `n` payloads, and they do not overlap.
+    pub(crate) unsafe fn payloads_to(self, to: Self, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
             to.payloads
                 .copy_from_nonoverlapping(self.payloads, n * self.payload.bytes());
         }
@@ -328,14 +361,114 @@ impl<W: Word, P: Payload> Columns<W, P> {
     }
 }
 
-/// Says that the cache line after `at` will soon be written. A hint: any address will do.
+/// Lines of a piece that are fetched ahead: then the machine has seen where it goes.
+const FETCHED_LINES: usize = 8;
+
+/// Records of a bucket: pieces of columns, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Pieces<'a, W, P> {
+    columns: Columns<W, P>,
+    ranges: &'a [Range<usize>],
+    n: usize,
+}
+
+impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
+    pub(crate) fn new(columns: Columns<W, P>, ranges: &'a [Range<usize>]) -> Self {
+        Pieces {
+            columns,
+            ranges,
+            n: ranges.iter().map(Range::len).sum(),
+        }
+    }
+
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Bytes of a key and its payload.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.columns.record_bytes()
+    }
+
+    /// How the payloads are moved.
+    pub(crate) fn payload(&self) -> P {
+        self.columns.payload
+    }
+
+    /// Each piece: its records, and how many. The start of the next one is fetched meanwhile, since no
+    /// machine guesses where that is.
+    ///
+    /// # Safety
+    /// The columns have the ranges.
+    #[inline(always)]
+    pub(crate) unsafe fn each(self) -> impl Iterator<Item = (Columns<W, P>, usize)> {
+        self.ranges.iter().enumerate().map(move |(i, range)| {
+            if let Some(next) = self.ranges.get(i + 1) {
+                let next = self.columns.keys.wrapping_add(next.start).cast::<u8>();
+                for line in 0..FETCHED_LINES {
+                    prefetch(next.wrapping_add(64 * line));
+                }
+            }
+            // SAFETY: the caller's promise.
+            (unsafe { self.columns.from(range.start) }, range.len())
+        })
+    }
+
+    /// The same pieces, for a type of word that is this one by another name.
+    pub(crate) fn cast<V: Word>(self) -> Pieces<'a, V, P> {
+        Pieces {
+            columns: self.columns.cast(),
+            ranges: self.ranges,
+            n: self.n,
+        }
+    }
+
+    /// Copies the records to `to`, one piece after the other, unless they are there already.
+    ///
+    /// # Safety
+    /// The columns have the ranges, `to` has room, and nobody else uses them now. One piece may be
+    /// where `to` is; otherwise they do not overlap.
+    pub(crate) unsafe fn gather(self, to: Columns<W, P>) {
+        let mut done = 0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (piece, n) in self.each() {
+                let to = to.from(done);
+                if !piece.same(to) {
+                    piece.copy_to(to, n);
+                }
+                done += n;
+            }
+        }
+    }
+
+    /// The records in one place: where they are, if that is one piece, or else at `to`.
+    ///
+    /// # Safety
+    /// As [`gather`](Self::gather).
+    pub(crate) unsafe fn together(self, to: Columns<W, P>) -> Columns<W, P> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.ranges {
+                [range] => self.columns.from(range.start),
+                _ => {
+                    self.gather(to);
+                    to
+                }
+            }
+        }
+    }
+}
+
+/// Says that the cache line at `at` will soon be used. A hint: any address will do.
 #[inline(always)]
-fn prefetch_write(at: *const u8) {
+fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(at.wrapping_add(64).cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

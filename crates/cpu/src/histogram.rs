@@ -1,75 +1,138 @@
-//! The first read of a partition: how many keys have each digit, and which bits vary.
+//! The first reads of a further partition: between which codes all lie, and how many records each bucket
+//! gets.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use sweepsort_core::{Digit, Word};
+use sweepsort_core::Word;
 
+use crate::classify::{Classifier, STRIP, Strip};
+use crate::columns::Payload;
+use crate::instructions::Instructions;
+use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::source::Source;
 use crate::tuning::PARTITION_BITS;
 
-/// Counters of one partition digit.
+/// Counters of a partition's buckets.
 pub(crate) type Counts = [usize; 1 << PARTITION_BITS];
 
-/// Records whose digits are found together, by vectors, before they are counted.
-const STRIP: usize = 256;
-
-/// A stretch of records that one worker reads, and what it saw.
+/// Records that one worker reads, and what it saw.
 pub(crate) struct Chunk<W> {
-    /// Which records.
-    pub(crate) range: Range<usize>,
-    /// Whether the next two are known.
-    pub(crate) counted: bool,
-    /// Bits in which some code differs from the reference.
-    pub(crate) varying: W,
-    /// Number of records by digit; after the scan, where the chunk's records of each digit go.
+    /// Which records, piece by piece.
+    pub(crate) pieces: Vec<Range<usize>>,
+    /// The least and the greatest code.
+    pub(crate) range: [W; 2],
+    /// Number of records by bucket; after the scan, the numbers of the places where the chunk's
+    /// records of each bucket go.
     pub(crate) counts: Counts,
 }
 
 impl<W: Word> Chunk<W> {
     /// A chunk not read yet.
-    pub(crate) fn new(range: Range<usize>) -> Self {
+    pub(crate) fn new(pieces: Vec<Range<usize>>) -> Self {
         Chunk {
-            range,
-            counted: false,
-            varying: W::ZERO,
+            pieces,
+            range: [W::MAX, W::ZERO],
             counts: [0; _],
         }
     }
 
-    /// Counts the digits of the codes, and finds the bits in which they differ from `reference`.
-    pub(crate) fn count(&mut self, code: impl Fn(usize) -> W, digit: Digit, reference: W) {
-        // Neighbours often have the same digit; four tables keep them from waiting for each other.
-        let mut tables = [[0u32; 1 << PARTITION_BITS]; 4];
-        let mut varying = W::ZERO;
-        self.counts = [0; _];
-        let mut digits = [0u8; STRIP];
-        // A table's counter is 32 bits wide.
-        for block in self.range.clone().step_by(1 << 30) {
-            let end = self.range.end.min(block + (1 << 30));
-            for start in (block..end).step_by(STRIP) {
-                let digits = &mut digits[..STRIP.min(end - start)];
-                for (at, slot) in digits.iter_mut().enumerate() {
-                    let code = code(start + at);
-                    varying = varying | (code ^ reference);
-                    *slot = digit.of(code) as u8;
-                }
-                let mut quads = digits.chunks_exact(4);
-                for quad in &mut quads {
-                    for (table, &digit) in tables.iter_mut().zip(quad) {
-                        table[usize::from(digit)] += 1;
+    /// Finds the least and the greatest of the masked codes.
+    ///
+    /// # Safety
+    /// The source has the records, and nobody writes them now. The machine has the instructions.
+    pub(crate) unsafe fn look<P: Payload, S: Source<W, P>>(
+        &mut self,
+        source: S,
+        mask: W,
+        instructions: Instructions,
+    ) {
+        let extremes = Extremes {
+            source,
+            pieces: &self.pieces,
+            mask,
+            payload: PhantomData,
+        };
+        // SAFETY: the caller's promise.
+        self.range = unsafe {
+            by_vectors::<W, _>(instructions, extremes).unwrap_or_else(|work| work.find())
+        };
+    }
+
+    /// Counts the records of each bucket.
+    ///
+    /// # Safety
+    /// As [`look`](Self::look).
+    pub(crate) unsafe fn count<P: Payload, S: Source<W, P>>(
+        &mut self,
+        source: S,
+        mask: W,
+        classifier: &Classifier<W>,
+        instructions: Instructions,
+    ) {
+        // Neighbours often have the same bucket; four tables keep them from waiting for each other.
+        let mut tables = [[0usize; 1 << PARTITION_BITS]; 4];
+        let mut buckets = [0u8; STRIP];
+        for piece in &self.pieces {
+            for start in piece.clone().step_by(STRIP) {
+                let range = start..piece.end.min(start + STRIP);
+                let strip = Strip {
+                    source,
+                    range: range.clone(),
+                    mask,
+                    classifier,
+                    reference: W::ZERO,
+                    buckets: &mut buckets,
+                    payload: PhantomData,
+                };
+                // SAFETY: the caller's promise.
+                unsafe { strip.classify(instructions) };
+                let (fours, rest) = buckets[..range.len()].as_chunks::<4>();
+                for four in fours {
+                    for (table, &bucket) in tables.iter_mut().zip(four) {
+                        table[usize::from(bucket)] += 1;
                     }
                 }
-                for &digit in quads.remainder() {
-                    tables[0][usize::from(digit)] += 1;
-                }
-            }
-            for table in &mut tables {
-                for (count, part) in self.counts.iter_mut().zip(table) {
-                    *count += *part as usize;
-                    *part = 0;
+                for &bucket in rest {
+                    tables[0][usize::from(bucket)] += 1;
                 }
             }
         }
-        self.varying = varying;
-        self.counted = true;
+        self.counts = std::array::from_fn(|bucket| tables.iter().map(|table| table[bucket]).sum());
+    }
+}
+
+/// The search for the least and the greatest of some codes.
+struct Extremes<'a, W, P, S> {
+    source: S,
+    pieces: &'a [Range<usize>],
+    mask: W,
+    payload: PhantomData<P>,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Extremes<'_, W, P, S> {
+    /// # Safety
+    /// The source has the records, and nobody writes them now.
+    #[inline(always)]
+    unsafe fn find(self) -> [W; 2] {
+        let mut range = [W::MAX, W::ZERO];
+        for piece in self.pieces {
+            for i in piece.clone() {
+                // SAFETY: the caller's promise.
+                let code = unsafe { self.source.code(i) } & self.mask;
+                range = [range[0].min(code), range[1].max(code)];
+            }
+        }
+        range
+    }
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Extremes<'_, W, P, S> {
+    type Output = [W; 2];
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> [W; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { self.find() }
     }
 }

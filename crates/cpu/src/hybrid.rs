@@ -2,20 +2,25 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
-use crate::columns::{Columns, Payload};
+use crate::blocks::Blocks;
+use crate::classify::Classifier;
+use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
 use crate::local::{self, Local, Shape, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
+use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, STACK_BYTES, TIMED_FROM,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
+    TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -84,12 +89,20 @@ impl Measure {
         if self.fits_one() && (threads == 1 || self.n < PARALLEL_FROM) {
             data + self.one_bytes()
         } else {
-            data + self.column_bytes() + threads * worker_bytes(threads)
+            let bits = self.partition_bits(threads);
+            let room = Blocks::room(self.n, self.shape.record, threads, 1 << bits);
+            data + job::column_bytes(room, self.shape.record) + threads * worker_bytes(threads)
         }
     }
 
     fn column_bytes(&self) -> usize {
         job::column_bytes(self.n, self.shape.record)
+    }
+
+    /// Bits that number the buckets of the first partition.
+    fn partition_bits(&self, threads: usize) -> u32 {
+        let most = self.shape.most_records(worker_bytes(threads));
+        local::partition_bits(self.n, most, threads)
     }
 
     /// Bytes of memory for a local sort of an input that is a single bucket.
@@ -117,7 +130,7 @@ impl Measure {
             let most = self.shape.most_records(worker_bytes(threads));
             loop {
                 let wanted = local::partition_bits(bucket, most, threads);
-                let digit = job::digit_below(top, bits.start, wanted);
+                let digit = digit_below(top, bits.start, wanted);
                 digits.push(digit);
                 (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
                 if bucket <= most || top == bits.start {
@@ -131,6 +144,15 @@ impl Measure {
                 .filter(|d| d.bits > 0),
         );
         digits
+    }
+}
+
+/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
+fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
+    let bits = bits.min(top - low);
+    Digit {
+        shift: top - bits,
+        bits,
     }
 }
 
@@ -267,7 +289,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.in_order(&mut report, Crew::alone(), means)? {
                 return Ok(report);
             }
-            report.bytes_moved = (n * size_of::<W>()) as u64;
             let measure = self.measure(means);
             let own = measure.one_bytes();
             let bytes = measure.workspace(1);
@@ -288,9 +309,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                     key.write(self.source.load(i).1.0);
                 }
             }
-            report.passes_run = self.local(means, own).sort(data, data, n, memory, 0);
+            let all = 0..n;
+            let records = Pieces::new(data, slice::from_ref(&all));
+            report.passes_run = self.local(means, own).sort(records, data, memory, 0);
             self.sink.done(0, data.keys_mut(n));
-            report.bytes_moved += u64::from(report.passes_run) * 2 * (n * record) as u64;
+            report.bytes_moved = u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
                 report.workspace_bytes = bytes;
                 means.scratch.give(block);
@@ -319,39 +342,35 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.in_order(&mut report, crew, means)? {
                 return Ok(report);
             }
-            let worker_bytes = worker_bytes(crew.threads());
-            let local = self.local(means, worker_bytes);
-            let wanted = local.partition_bits(n, crew);
-            let digit = job::digit_below(self.bits.end, self.bits.start, wanted);
-            let mut chunks = job::chunks(0..n, crew);
             let bytes = self.measure(means).workspace(crew.threads());
             let block = means.scratch.take(bytes)?;
-            let workers = Workers::new(block.start(), worker_bytes);
+            let worker_bytes = worker_bytes(crew.threads());
+            let local = self.local(means, worker_bytes);
+            let bits = local.partition_bits(n, crew);
+            let room_records = Blocks::room(n, record, crew.threads(), 1 << bits);
             let room = block.start().add(crew.threads() * worker_bytes);
-            let made = room.add(job::column_bytes(n, record));
+            let made = room.add(job::column_bytes(room_records, record));
             let job = Job::new(
                 self.data
                     .unwrap_or_else(|| job::columns_at(made, n, self.payload)),
-                job::columns_at(room, n, self.payload),
-                workers,
+                job::columns_at(room, room_records, self.payload),
+                Workers::new(block.start(), worker_bytes),
                 local,
                 self.bits.clone(),
                 n,
                 crew,
             );
-            let digit = job.count(crew, &mut chunks, self.source, digit, wanted);
-            let varying = job::join_varying(&chunks) & mask;
-            report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
+            let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
+            let classifier = Classifier::new(&sample, bits);
+            let (blocks, open) = Blocks::new(record, crew.threads(), 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
-            // Presorted input is gone, so some bit varies.
-            if let Some(digit) = digit {
-                let mut buckets = job.scatter_first(&mut chunks, self.source, digit);
-                read_until(Stage::Scatter, &mut report.stages);
-                job.finish_first(&mut buckets);
-                read_until(Stage::Local, &mut report.stages);
-            }
+            let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
+            report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
+            read_until(Stage::Scatter, &mut report.stages);
+            job.finish_first(&mut buckets);
+            read_until(Stage::Local, &mut report.stages);
             report.passes_run = job.passes();
-            report.bytes_moved += job.bytes_moved();
+            report.bytes_moved = job.bytes_moved();
             report.workspace_bytes = bytes;
             means.scratch.give(block);
         }

@@ -2,28 +2,23 @@
 //! fits the cache.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use sweepsort_core::{Digit, Word};
+use sweepsort_core::Word;
 
-use crate::columns::{Columns, Payload};
+use crate::blocks::{self, Blocks, Open};
+use crate::classify::Classifier;
+use crate::columns::{Columns, Payload, Pieces};
 use crate::histogram::Chunk;
 use crate::local::Local;
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
+use crate::sample::sample;
 use crate::scan;
-use crate::scatter::scatter;
+use crate::scatter::{self, Places};
 use crate::source::{Sink, Source, Stored};
-use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, RECOUNT_BITS};
-
-/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
-pub(crate) fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
-    let bits = bits.min(top - low);
-    Digit {
-        shift: top - bits,
-        bits,
-    }
-}
+use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, SAMPLE_PER_BUCKET, SAMPLED_PASSES};
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
@@ -85,12 +80,18 @@ impl Side {
     }
 }
 
-/// Records that lie together and agree in some upper bits.
+/// Records that come together in the order.
 #[derive(Clone)]
 pub(crate) struct Bucket {
-    range: Range<usize>,
-    /// The lowest of the bits in which they are known to agree.
-    below: u32,
+    /// Where they are on their side, piece by piece.
+    pieces: Vec<Range<usize>>,
+    /// As many places on the other side that nobody uses.
+    free: Vec<Range<usize>>,
+    /// The place of the first of them in the order.
+    start: usize,
+    n: usize,
+    /// Whether they tie in what their words show.
+    tied: bool,
     /// The window of their codes that their words show.
     window: u32,
     /// Partitions that they took part in.
@@ -166,92 +167,73 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         self.moved.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Counts the digits of all chunks not counted yet. Where the digit's highest bits are the same
-    /// in all keys, counts again by the top varying digit, of `wanted` bits. Returns the digit counted,
-    /// or `None` if all keys tie.
+    /// Moves all records from their source to the room, in blocks, and returns their buckets, and the
+    /// bits in which codes differ.
     ///
     /// # Safety
-    /// The source has the chunks' records, and nobody writes them now.
-    pub(crate) unsafe fn count<S: Source<W, P>>(
-        &self,
-        crew: Crew,
-        chunks: &mut [Chunk<W>],
-        source: S,
-        mut digit: Digit,
-        wanted: u32,
-    ) -> Option<Digit> {
-        // SAFETY: the caller's promise.
-        let code = |i| unsafe { source.code(i) };
-        let reference = code(chunks[0].range.start);
-        loop {
-            crew.for_each(chunks, |chunk| {
-                if !chunk.counted {
-                    chunk.count(code, digit, reference);
-                    self.note_moved(chunk.range.len() * size_of::<W>());
-                }
-            });
-            let varying = join_varying(chunks) & W::mask(&self.bits);
-            if varying == W::ZERO {
-                return None;
-            }
-            let top = W::BITS - varying.leading_zeros();
-            let better = digit_below(top, self.bits.start, wanted);
-            if digit.shift + digit.bits < top + RECOUNT_BITS || better.shift >= digit.shift {
-                return Some(digit);
-            }
-            digit = better;
-            chunks.iter_mut().for_each(|chunk| chunk.counted = false);
-        }
-    }
-
-    /// Moves the counted records of `from` to a side, and returns the buckets that lie there then.
-    unsafe fn scatter<S: Source<W, P>>(
-        &self,
-        crew: Crew,
-        chunks: &mut [Chunk<W>],
-        source: S,
-        digit: Digit,
-        from: &Bucket,
-        to: Side,
-    ) -> Vec<Bucket> {
-        let buckets = scan::places(chunks, from.range.start);
-        let to = self.side(to);
-        crew.for_each(chunks, |chunk| {
-            let range = chunk.range.clone();
-            // SAFETY: the scan gave every chunk places of its own within the range.
-            unsafe { scatter(source, to, range, &mut chunk.counts, digit) }
-        });
-        self.note_moved(2 * from.range.len() * self.data.record_bytes());
-        buckets
-            .into_iter()
-            .filter(|range| !range.is_empty())
-            .map(|range| Bucket {
-                range,
-                below: digit.shift,
-                passes: from.passes + 1,
-                ..*from
-            })
-            .collect()
-    }
-
-    /// Moves all records, counted, from their source to their first buckets.
-    ///
-    /// # Safety
-    /// The source has them, and nobody else uses them now.
+    /// The source has the records, and nobody else uses them now. The room is one for them in `blocks`.
     pub(crate) unsafe fn scatter_first<S: Source<W, P>>(
         &self,
-        chunks: &mut [Chunk<W>],
         source: S,
-        digit: Digit,
-    ) -> Vec<Bucket> {
-        let all = Bucket {
-            range: 0..self.n,
-            below: self.bits.end,
-            window: 0,
-            passes: 0,
+        classifier: &Classifier<W>,
+        blocks: &Blocks,
+        mut open: Vec<Open<W>>,
+    ) -> (Vec<Bucket>, W) {
+        let mask = W::mask(&self.bits);
+        let scatter = blocks::Scatter {
+            source,
+            room: self.room,
+            blocks,
+            classifier,
+            mask,
+            // SAFETY: the caller's promise.
+            reference: unsafe { source.code(0) } & mask,
+            alike: self.local.alike(self.data),
+            instructions: self.local.instructions(),
         };
-        // SAFETY: the caller's promise.
-        unsafe { self.scatter(self.crew, chunks, source, digit, &all, Side::Room) }
+        let workers = Shared(open.as_mut_ptr());
+        self.crew
+            .for_each(&mut stretches(self.n, self.crew), |stretch| {
+                // SAFETY: a worker moves one stretch at a time.
+                unsafe {
+                    let open = &mut *workers.at(self.crew.worker());
+                    scatter.run(stretch.clone(), open);
+                }
+            });
+        self.note_moved(2 * self.n * self.data.record_bytes());
+
+        let mut buckets = vec![
+            Bucket {
+                pieces: Vec::new(),
+                free: Vec::new(),
+                start: 0,
+                n: 0,
+                tied: false,
+                window: 0,
+                passes: 1,
+            };
+            classifier.buckets()
+        ];
+        let mut varying = W::ZERO;
+        for run in Open::runs(open) {
+            varying = varying | run.varying;
+            for (bucket, piece) in run.pieces {
+                let bucket = &mut buckets[usize::from(bucket)];
+                bucket.n += piece.len();
+                bucket.pieces.push(piece);
+            }
+        }
+        for (number, bucket) in buckets.iter_mut().enumerate() {
+            bucket.tied = classifier.is_one_value(number);
+        }
+        buckets.retain(|bucket| bucket.n > 0);
+        let mut next = 0;
+        for bucket in &mut buckets {
+            bucket.start = next;
+            next += bucket.n;
+            bucket.free.push(bucket.start..next);
+        }
+        (buckets, varying)
     }
 
     /// Sorts what the first scatter has moved.
@@ -266,106 +248,185 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
     /// Sorts each bucket, to where the sink wants it.
     unsafe fn finish(&self, crew: Crew, buckets: &mut [Bucket], side: Side) {
         crew.for_each(buckets, |bucket| {
-            // SAFETY: buckets do not overlap, and a worker's memory is its own.
+            // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
+            // the room left the data's side, so its places there are free.
             unsafe {
-                if !self.local.takes(bucket.range.len()) {
+                if bucket.tied {
+                    return self.finish_tied(bucket, side);
+                }
+                if !self.local.takes(bucket.n) {
                     return self.partition(bucket, side);
                 }
-                let (start, n) = (bucket.range.start, bucket.range.len());
-                let from = self.side(side).from(start);
-                let to = if T::ANYWHERE {
-                    from
-                } else {
-                    self.data.from(start)
-                };
+                let from = Pieces::new(self.side(side), &bucket.pieces);
+                let to = self.data.from(bucket.start);
                 let own = self.workers.of(self.crew.worker());
-                let passes = self.local.sort(from, to, n, own, bucket.window);
-                self.note_moved(2 * passes as usize * n * self.data.record_bytes());
-                self.done(bucket, to, passes);
+                let passes = self.local.sort(from, to, own, bucket.window);
+                self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
+                self.done(bucket.start, to, bucket.n, bucket.passes + passes);
             }
         });
     }
 
-    /// Sorts a bucket too large for the cache: partitions it again, by the digit below.
-    unsafe fn partition(&self, bucket: &Bucket, side: Side) {
+    /// Finishes a bucket of records that tie in what their words show: by what else there is to be shown,
+    /// or as they are.
+    unsafe fn finish_tied(&self, bucket: &Bucket, side: Side) {
         let columns = self.side(side);
-        let source = Stored {
-            columns,
-            reading: self.local.reading,
-        };
-        let crew = self.crew_for(bucket.range.len());
-        let mut chunks = chunks(bucket.range.clone(), crew);
+        let crew = self.crew_for(bucket.n);
+        let mut start = bucket.start;
+        let mut parts: Vec<_> = cut(&bucket.pieces, crew)
+            .into_iter()
+            .map(|pieces| {
+                start += pieces.iter().map(Range::len).sum::<usize>();
+                (start, pieces)
+            })
+            .collect();
+        let window = bucket.window + 1;
         // SAFETY: the bucket is this call's alone.
         unsafe {
-            let wanted = self.local.partition_bits(bucket.range.len(), crew);
-            let next = digit_below(bucket.below, self.bits.start, wanted);
-            let digit = (bucket.below > self.bits.start)
-                .then(|| self.count(crew, &mut chunks, source, next, wanted))
-                .flatten();
-            if let Some(digit) = digit {
-                let mut buckets =
-                    self.scatter(crew, &mut chunks, source, digit, bucket, side.other());
-                return self.finish(crew, &mut buckets, side.other());
-            }
-            // All tie in what their words show.
-            let window = bucket.window + 1;
             if window < self.local.sink.windows() {
-                crew.for_each(&mut chunks, |chunk| {
-                    let (start, n) = (chunk.range.start, chunk.range.len());
-                    for word in columns.from(start).keys_mut(n) {
-                        *word = self.local.sink.reword(*word, window);
+                crew.for_each(&mut parts, |(_, pieces)| {
+                    for piece in pieces {
+                        for word in columns.from(piece.start).keys_mut(piece.len()) {
+                            *word = self.local.sink.reword(*word, window);
+                        }
                     }
                 });
                 let bucket = Bucket {
-                    below: self.bits.end,
+                    tied: false,
                     window,
                     ..bucket.clone()
                 };
-                return self.partition(&bucket, side);
+                return self.finish(crew, &mut [bucket], side);
             }
-            let to = if T::ANYWHERE { columns } else { self.data };
-            crew.for_each(&mut chunks, |chunk| {
-                let (start, n) = (chunk.range.start, chunk.range.len());
-                let (from, to) = (columns.from(start), to.from(start));
-                if !from.same(to) {
-                    from.copy_to(to, n);
-                }
-                let range = chunk.range.clone();
-                self.done(&Bucket { range, ..*bucket }, to, 0);
+            crew.for_each(&mut parts, |(end, pieces)| {
+                let from = Pieces::new(columns, pieces);
+                let start = *end - from.len();
+                let to = self.data.from(start);
+                from.gather(to);
+                self.done(start, to, from.len(), bucket.passes);
             });
         }
     }
 
-    /// The records of a bucket are in order, at the start of `to`.
-    unsafe fn done(&self, bucket: &Bucket, to: Columns<W, P>, passes: u32) {
-        // SAFETY: the records are the calling worker's.
+    /// Sorts a bucket too large for the cache: partitions it again, to its free places on the other side.
+    unsafe fn partition(&self, bucket: &Bucket, side: Side) {
+        let source = Stored {
+            columns: self.side(side),
+            reading: self.local.reading,
+        };
+        let (crew, mask) = (self.crew_for(bucket.n), W::mask(&self.bits));
+        let instructions = self.local.instructions();
+        let mut chunks: Vec<_> = cut(&bucket.pieces, crew)
+            .into_iter()
+            .map(Chunk::new)
+            .collect();
+        let (free, own) = (
+            Places::new(bucket.free.clone()),
+            Places::new(bucket.pieces.clone()),
+        );
+        // SAFETY: the bucket is this call's alone, and the scan gives every chunk places of its own among
+        // the free ones.
         unsafe {
-            let keys = to.keys_mut(bucket.range.len());
-            self.local.sink.done(bucket.range.start, keys);
+            crew.for_each(&mut chunks, |chunk| {
+                chunk.look(source, mask, instructions);
+            });
+            let range = chunks
+                .iter()
+                .fold([W::MAX, W::ZERO], |[least, greatest], chunk| {
+                    [least.min(chunk.range[0]), greatest.max(chunk.range[1])]
+                });
+            if range[0] == range[1] {
+                let bucket = Bucket {
+                    tied: true,
+                    ..bucket.clone()
+                };
+                return self.finish_tied(&bucket, side);
+            }
+            let bits = self.local.partition_bits(bucket.n, crew);
+            // A sample may mislead again and again, if somebody means it to. An even cut leaves keys that
+            // crowd a range that is narrower each time.
+            let classifier = match bucket.passes {
+                ..SAMPLED_PASSES => {
+                    let code = |i| source.code(own.at(i)) & mask;
+                    let sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits, code);
+                    Classifier::within(range, &sample, bits)
+                }
+                _ => Classifier::even(range, bits),
+            };
+            crew.for_each(&mut chunks, |chunk| {
+                chunk.count(source, mask, &classifier, instructions);
+            });
+            let numbers = scan::places(&mut chunks);
+            let scatter = scatter::Scatter {
+                source,
+                to: self.side(side.other()),
+                places: &free,
+                classifier: &classifier,
+                mask,
+                instructions,
+            };
+            crew.for_each(&mut chunks, |chunk| scatter.run(chunk));
+            let read = 2 * bucket.n * size_of::<W>();
+            self.note_moved(read + 2 * bucket.n * self.data.record_bytes());
+            let mut buckets: Vec<_> = numbers
+                .into_iter()
+                .enumerate()
+                .filter(|(_, numbers)| !numbers.is_empty())
+                .map(|(number, numbers)| Bucket {
+                    start: bucket.start + numbers.start,
+                    n: numbers.len(),
+                    pieces: free.slice(numbers.clone()),
+                    free: own.slice(numbers),
+                    tied: classifier.is_one_value(number),
+                    passes: bucket.passes + 1,
+                    window: bucket.window,
+                })
+                .collect();
+            self.finish(crew, &mut buckets, side.other());
         }
-        self.passes
-            .fetch_max(bucket.passes + passes, Ordering::Relaxed);
+    }
+
+    /// The `n` records from `start` on are in order, at the start of `to`, after so many passes.
+    unsafe fn done(&self, start: usize, to: Columns<W, P>, n: usize, passes: u32) {
+        // SAFETY: the records are the calling worker's.
+        unsafe { self.local.sink.done(start, to.keys_mut(n)) }
+        self.passes.fetch_max(passes, Ordering::Relaxed);
     }
 }
 
-/// The bits that vary over all chunks; they were counted against one reference.
-pub(crate) fn join_varying<W: Word>(chunks: &[Chunk<W>]) -> W {
-    chunks
-        .iter()
-        .fold(W::ZERO, |bits, chunk| bits | chunk.varying)
+/// Cuts `0..n` into about even parts for the workers.
+pub(crate) fn stretches(n: usize, crew: Crew) -> Vec<Range<usize>> {
+    let all = 0..n;
+    cut(slice::from_ref(&all), crew)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// Cuts a range into chunks for the workers.
-pub(crate) fn chunks<W: Word>(range: Range<usize>, crew: Crew) -> Vec<Chunk<W>> {
-    let n = range.len();
+/// Cuts pieces into about even parts for the workers, each a list of pieces.
+fn cut(pieces: &[Range<usize>], crew: Crew) -> Vec<Vec<Range<usize>>> {
+    let n: usize = pieces.iter().map(Range::len).sum();
     let wanted = match crew.threads() {
         1 => 1,
         threads => (threads * CHUNKS_PER_WORKER).min(n / CHUNK_MIN).max(1),
     };
-    let size = n.div_ceil(wanted);
-    range
-        .clone()
-        .step_by(size)
-        .map(|from| Chunk::new(from..(from + size).min(range.end)))
-        .collect()
+    let size = n.div_ceil(wanted).max(1);
+    let (mut parts, mut part, mut left) = (Vec::new(), Vec::new(), size);
+    for piece in pieces {
+        let mut piece = piece.clone();
+        while !piece.is_empty() {
+            let end = piece.end.min(piece.start + left);
+            left -= end - piece.start;
+            part.push(piece.start..end);
+            piece.start = end;
+            if left == 0 {
+                parts.push(std::mem::take(&mut part));
+                left = size;
+            }
+        }
+    }
+    if !part.is_empty() {
+        parts.push(part);
+    }
+    parts
 }

@@ -4,6 +4,7 @@ use sweepsort_core::Word;
 
 use crate::instructions::Instructions;
 use crate::placing::Placing;
+use crate::splitters::Tree;
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -42,8 +43,32 @@ pub(crate) trait Lanes: Copy {
     unsafe fn pad(a: Self::Vector, counts: Self::Vector, row: u8) -> Self::Vector;
     /// The places of a vector of keys.
     unsafe fn places(keys: *const Self::Word, placing: &Placing<Self::Word>, places: *mut u32);
+    /// Whether there are instructions to pick payloads.
+    const PICKS: bool;
+    /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`
+    /// names, below `R`. There are 32 slots.
+    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: Self::Vector, to: *mut u32);
+    /// The same, of 8 bytes.
+    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: Self::Vector, to: *mut u64);
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
+    /// How many of a tree's bounds are below each of `n` codes: of as many as are whole vectors, or of
+    /// none where one code after the other is faster. Returns of how many.
+    unsafe fn search(
+        tree: &Tree<Self::Word>,
+        codes: *const Self::Word,
+        n: usize,
+        below: *mut u8,
+    ) -> usize;
+    /// The first `count` lanes from memory, all ones in the others; more than all are all.
+    unsafe fn load_some(from: *const Self::Word, count: usize) -> Self::Vector;
+    /// A bit for each lane in which `a` is below `b`, the first lane's lowest.
+    unsafe fn below(a: Self::Vector, b: Self::Vector) -> u32;
+    /// The lanes whose bit is set moved to the first ones, in order; anything in the others.
+    unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
+    /// Compares lane `i` of `a` with lane `i ^ X` of `b`: the lesser where the highest bit of `X` is
+    /// clear in `i`, the greater where it is set.
+    unsafe fn cross<const X: usize>(a: Self::Vector, b: Self::Vector) -> Self::Vector;
 }
 
 /// Work that is compiled for every kind of vectors.

@@ -5,8 +5,7 @@
 //!
 //! ```text
 //! look       one read, as far as there is order: sorted, or nearly so?
-//! count      one read: which bits vary? how many keys has each top digit?
-//! partition  by the top varying digit into buckets               histogram → scan → scatter
+//! partition  by a sample of the codes into buckets, without a count
 //! finish     each bucket: in cache, if it fits (local); else partitioned again by its next digit
 //! ```
 //!
@@ -22,7 +21,9 @@
 //! | `job` | partitions and buckets, until all are finished |
 //! | `order` | the first look: what order there is, and what follows from it |
 //! | `mend` | few records out of place, put where they belong |
-//! | `histogram`, `scan`, `scatter` | the stages of a partition |
+//! | `classify`, `blocks` | the first partition: by a sample, without a count |
+//! | `sample`, `splitters` | some of the codes; buckets chosen by them |
+//! | `histogram`, `scan`, `scatter` | the stages of further partitions |
 //! | `local` | a bucket sorted in cache: `bins` (by vectors, in columns of a `network`) or `passes` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
@@ -34,6 +35,8 @@
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 
 mod argsort;
+mod blocks;
+mod classify;
 mod columns;
 mod count;
 mod engine;
@@ -51,10 +54,12 @@ mod order;
 mod placing;
 mod pool;
 mod reading;
+mod sample;
 mod scan;
 mod scatter;
 mod scratch;
 mod source;
+mod splitters;
 mod tuning;
 
 pub use engine::CpuEngine;

@@ -1,20 +1,26 @@
-//! A bucket sorted in cache: in [`bins`], by vectors, where the machine has the instructions and the
-//! keys are spread; in counting [`passes`] otherwise.
+//! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the
+//! keys are spread, by [`quick`] if they crowd or are few. In counting [`passes`] otherwise.
 
 pub(crate) mod bins;
+mod block;
 mod network;
 pub(crate) mod passes;
+mod quick;
+
+use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sweepsort_core::Word;
 
-use crate::columns::{Columns, Payload};
+use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::lanes::by_vectors;
 use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
-    BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS, PASSES_BYTES,
+    BINS_SKIPPED_MAX, BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS,
+    PASSES_BYTES, QUICK_BYTES,
 };
 use passes::Tables;
 
@@ -61,6 +67,38 @@ pub(crate) fn partition_bits(n: usize, most: usize, threads: usize) -> u32 {
     (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
 }
 
+/// Whether bins are worth a try. Keys that crowd in one bucket often do so in the next ones; each
+/// vain try doubles how many buckets go without. Workers share it, and lose nothing if they race.
+struct Crowding(AtomicU32);
+
+impl Crowding {
+    /// Bits of how many buckets are still to go without; above is how many did after the last try.
+    const LEFT_BITS: u32 = 16;
+
+    /// Whether to try a bucket.
+    fn try_bins(&self) -> bool {
+        let state = self.0.load(Ordering::Relaxed);
+        let left = state & u32::mask(&(0..Self::LEFT_BITS));
+        if left > 0 {
+            self.0.store(state - 1, Ordering::Relaxed);
+        }
+        left == 0
+    }
+
+    /// Notes how a try went.
+    fn note(&self, in_bins: bool) {
+        let last = self.0.load(Ordering::Relaxed) >> Self::LEFT_BITS;
+        let next = match in_bins {
+            true => 0,
+            false => (2 * last).clamp(1, BINS_SKIPPED_MAX),
+        };
+        if (last, next) != (0, 0) {
+            let state = next << Self::LEFT_BITS | next;
+            self.0.store(state, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The local sort of one task.
 pub(crate) struct Local<W, R, T> {
     instructions: Instructions,
@@ -73,6 +111,7 @@ pub(crate) struct Local<W, R, T> {
     /// The bits that count.
     mask: W,
     pub(crate) sink: T,
+    crowding: Crowding,
 }
 
 impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
@@ -93,7 +132,18 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             reading,
             mask,
             sink,
+            crowding: Crowding(AtomicU32::new(0)),
         }
+    }
+
+    /// Which instructions there are.
+    pub(crate) fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
+    /// Whether such records that tie are the same, bit by bit.
+    pub(crate) fn alike<P: Payload>(&self, records: Columns<W, P>) -> bool {
+        R::CODES && self.mask == W::MAX && records.payload().bytes() == 0
     }
 
     /// Bits of the digit by which `n` records are best partitioned.
@@ -106,30 +156,29 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         n <= self.most
     }
 
-    /// Sorts the `n` records of `from`, stably, into `to`. Returns the most passes that a key took
+    /// Sorts the records of `from`, stably, into `to`. Returns the most passes that a key took
     /// part in; an insertion among a few neighbours is none.
     ///
     /// # Safety
-    /// `from` and `to` have `n` records each, the same ones or others; `own` has this sort's bytes,
-    /// and starts on a line; nobody else uses them now.
+    /// `to` has room for the records, and is the one piece where they are, or overlaps none; `own` has
+    /// this sort's bytes, and starts on a line; nobody else uses them now.
     pub(crate) unsafe fn sort<P: Payload>(
         &self,
-        from: Columns<W, P>,
+        from: Pieces<'_, W, P>,
         to: Columns<W, P>,
-        n: usize,
         own: *mut u8,
         window: u32,
     ) -> u32
     where
         T: Sink<W, P>,
     {
+        let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let in_bins =
-                n > INSERTION_MAX && in_bins(self.instructions, from, to, n, own, self.bytes);
-            let passes = if in_bins {
+            let passes = if n > INSERTION_MAX && self.by_vectors(from, to, own) {
                 1
             } else {
+                let from = from.together(to);
                 let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
                 let room = Columns::new(own.cast(), payloads, from.payload());
                 let mut tables = Tables::new();
@@ -139,6 +188,39 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 return passes.max(self.settle(to, n, own, window + 1));
             }
             passes
+        }
+    }
+
+    /// Sorts by vectors; or returns false, for they do not serve, and has written nothing or what
+    /// [`together`](Pieces::together) writes.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort).
+    unsafe fn by_vectors<P: Payload>(
+        &self,
+        from: Pieces<'_, W, P>,
+        to: Columns<W, P>,
+        own: *mut u8,
+    ) -> bool {
+        let n = from.len();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let few = n * quick::word_bytes::<W, P>(from.payload()) <= QUICK_BYTES;
+            let quick = || {
+                let from = from.together(to);
+                quick::sort(self.instructions, from, to, n, own, self.bytes)
+            };
+            if few && quick() {
+                return true;
+            }
+            if self.crowding.try_bins() {
+                let in_bins = in_bins(self.instructions, from, to, own, self.bytes);
+                self.crowding.note(in_bins);
+                if in_bins {
+                    return true;
+                }
+            }
+            !few && quick()
         }
     }
 
@@ -168,7 +250,9 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                     for word in run.keys_mut(end - start) {
                         *word = self.sink.reword(*word, window);
                     }
-                    passes = passes.max(self.sort(run, run, end - start, own, window));
+                    let all = 0..end - start;
+                    let records = Pieces::new(run, slice::from_ref(&all));
+                    passes = passes.max(self.sort(records, run, own, window));
                 }
                 start = end;
             }
@@ -184,16 +268,14 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
 /// As [`bins::Bucket::run`]; the machine has the instructions.
 unsafe fn in_bins<W: Word, P: Payload>(
     instructions: Instructions,
-    from: Columns<W, P>,
+    from: Pieces<'_, W, P>,
     to: Columns<W, P>,
-    n: usize,
     memory: *mut u8,
     bytes: usize,
 ) -> bool {
     let bucket = bins::Bucket {
         from,
         to,
-        n,
         memory,
         bytes,
     };
@@ -226,13 +308,14 @@ mod tests {
         let room = Shape::new(Instructions::Avx512, size_of::<W>(), bytes).bytes(n);
         let mut memory = vec![0u128; room.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
+        let pieces = [0..n / 3, n / 3..n];
         // SAFETY: all have room for `n` records, the memory for their slots and a line.
         let sorted = unsafe {
+            let columns = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
             in_bins(
                 instructions,
-                Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload),
+                Pieces::new(columns, &pieces),
                 Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
-                n,
                 start.add(start.align_offset(64)),
                 room,
             )
@@ -298,8 +381,9 @@ mod tests {
             let mut memory = vec![0u128; bytes.div_ceil(16)];
             let columns = Columns::new(keys.as_mut_ptr(), keys.as_mut_ptr().cast(), Nothing);
             let start = memory.as_mut_ptr().cast();
+            let records = Pieces::new(columns, &[0..1, 1..2]);
             // SAFETY: the columns have two records, and the memory has its bytes.
-            let done = unsafe { in_bins(Instructions::detect(), columns, columns, 2, start, 100) };
+            let done = unsafe { in_bins(Instructions::detect(), records, columns, start, 100) };
             assert!(!done);
         }
     }

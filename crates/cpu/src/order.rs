@@ -25,9 +25,7 @@ use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::mend::Moves;
 use crate::pool::Crew;
 use crate::source::{Ranks, Sink, Source};
-use crate::tuning::{
-    CHUNK_MIN, CHUNKS_PER_WORKER, ORDER_FROM, OUT_ALLOWED, OUT_ONE_IN, OUT_TOGETHER,
-};
+use crate::tuning::{ORDER_FROM, OUT_ALLOWED, OUT_ONE_IN, OUT_TOGETHER};
 
 /// What order an input has.
 #[derive(Debug, PartialEq)]
@@ -208,16 +206,10 @@ unsafe fn order_of<R: Ranks>(
     if unsafe { rises_and_falls(ranks, n) } {
         return None;
     }
-    let parts = match crew.threads() {
-        1 => 1,
-        threads => (threads * CHUNKS_PER_WORKER).min(n / CHUNK_MIN).max(1),
-    };
     let stop = AtomicBool::new(false);
-    // Even ones: of a chunk of a few keys could not be told what they are out of.
-    let (each, more) = (n / parts, n % parts);
-    let start = |part: usize| part * each + part.min(more);
-    let mut chunks: Vec<_> = (0..parts)
-        .map(|part| (start(part)..start(part + 1), None))
+    let mut chunks: Vec<_> = job::stretches(n, crew)
+        .into_iter()
+        .map(|range| (range, None))
         .collect();
     crew.for_each(&mut chunks, |(range, seen)| {
         if stop.load(Ordering::Relaxed) {

@@ -23,7 +23,7 @@ impl<W: Word> Placing<W> {
     #[inline(always)]
     pub(crate) fn new(least: W, range: W, places: usize) -> Self {
         let zeros = range.leading_zeros();
-        let distances = ((range << zeros) >> (W::BITS - 32)).low_usize() as u64 + 1;
+        let distances = upper_32(range << zeros) + 1;
         Placing {
             least,
             zeros,
@@ -31,36 +31,62 @@ impl<W: Word> Placing<W> {
         }
     }
 
-    /// The place of a key.
+    /// The same, for a type of word that is this one by another name.
     #[inline(always)]
-    pub(crate) fn of(&self, key: W) -> usize {
-        let distance = (key.wrapping_sub(self.least) << self.zeros) >> (W::BITS - 32);
-        ((distance.low_usize() as u64 * self.scale) >> 32) as usize
+    pub(crate) fn cast<V: Word>(&self) -> Placing<V> {
+        Placing {
+            least: V::truncate(self.least.widen()),
+            zeros: self.zeros,
+            scale: self.scale,
+        }
     }
 
-    /// Calls `put` with each of `n` keys' number and place, until it returns false.
+    /// The place of a key that is in the range.
+    #[inline(always)]
+    pub(crate) fn of(&self, key: W) -> usize {
+        let distance = upper_32(key.wrapping_sub(self.least) << self.zeros);
+        ((distance * self.scale) >> 32) as usize
+    }
+
+    /// Calls `put` with each stretch of `n` keys and their places, until it returns false: the number of
+    /// the stretch's first key, and as many places as it has keys.
+    ///
+    /// # Safety
+    /// There are `n` keys, and the machine has the lanes' instructions.
     #[inline(always)]
     pub(crate) unsafe fn each<L: Lanes<Word = W>>(
         &self,
         keys: *const W,
         n: usize,
-        mut put: impl FnMut(usize, usize) -> bool,
+        mut put: impl FnMut(usize, &[u32]) -> bool,
     ) -> bool {
-        let mut strip = [0u32; STRIP];
-        let whole = n - n % STRIP;
-        // SAFETY: there are `n` keys, and as many places as keys in a strip.
-        unsafe {
-            for start in (0..whole).step_by(STRIP) {
-                for at in (0..STRIP).step_by(L::LANES) {
-                    L::places(keys.add(start + at), self, strip.as_mut_ptr().add(at));
+        let mut places = [0u32; STRIP];
+        for start in (0..n).step_by(STRIP) {
+            let places = &mut places[..STRIP.min(n - start)];
+            let whole = places.len() - places.len() % L::LANES;
+            // SAFETY: there are `n` keys, and as many places as keys in a strip.
+            unsafe {
+                let keys = keys.add(start);
+                for at in (0..whole).step_by(L::LANES) {
+                    L::places(keys.add(at), self, places.as_mut_ptr().add(at));
                 }
-                for (i, &place) in strip.iter().enumerate() {
-                    if !put(start + i, place as usize) {
-                        return false;
-                    }
+                for (at, place) in places.iter_mut().enumerate().skip(whole) {
+                    *place = self.of(keys.add(at).read()) as u32;
                 }
             }
-            (whole..n).all(|i| put(i, self.of(keys.add(i).read())))
+            if !put(start, places) {
+                return false;
+            }
         }
+        true
+    }
+}
+
+/// The upper 32 bits of a word; narrower ones are shifted up.
+#[inline(always)]
+fn upper_32<W: Word>(word: W) -> u64 {
+    match W::BITS {
+        32.. => (word >> (W::BITS - 32)).low_usize() as u64,
+        _ => (word.low_usize() as u64) << (32 - W::BITS),
     }
 }

@@ -14,6 +14,8 @@ pub(crate) trait Reading<W: Word>: Copy + Send + Sync {
     type After: Reading<W, After = Self::After>;
     /// Whether a move leaves what it found.
     const STAYS: bool;
+    /// Whether memory holds codes.
+    const CODES: bool;
 
     /// The code of what lies in memory.
     fn code(self, stored: W) -> W;
@@ -30,6 +32,7 @@ pub(crate) struct Plain;
 impl<W: Word> Reading<W> for Plain {
     type After = Plain;
     const STAYS: bool = true;
+    const CODES: bool = true;
 
     #[inline(always)]
     fn code(self, stored: W) -> W {
@@ -51,6 +54,7 @@ pub(crate) struct Encoding<W>(pub(crate) Coder<W>);
 impl<W: Word> Reading<W> for Encoding<W> {
     type After = Plain;
     const STAYS: bool = false;
+    const CODES: bool = false;
 
     #[inline(always)]
     fn code(self, stored: W) -> W {
@@ -72,6 +76,7 @@ pub(crate) struct Tying<W>(pub(crate) Coder<W>);
 impl<W: Word> Reading<W> for Tying<W> {
     type After = Tying<W>;
     const STAYS: bool = true;
+    const CODES: bool = false;
 
     #[inline(always)]
     fn code(self, stored: W) -> W {

@@ -6,11 +6,10 @@ use sweepsort_core::Word;
 
 use crate::histogram::{Chunk, Counts};
 
-/// Turns the chunks' counts into places: keys go digit by digit, and within a digit chunk by chunk,
-/// which keeps the partition stable. Returns where each bucket lies; `start` is where the first
-/// does.
-pub(crate) fn places<W: Word>(chunks: &mut [Chunk<W>], start: usize) -> Vec<Range<usize>> {
-    let mut next = start;
+/// Turns the chunks' counts into the numbers of places: keys go digit by digit, and within a digit chunk
+/// by chunk, which keeps the partition stable. Returns the numbers of each bucket's places.
+pub(crate) fn places<W: Word>(chunks: &mut [Chunk<W>]) -> Vec<Range<usize>> {
+    let mut next = 0;
     (0..size_of::<Counts>() / size_of::<usize>())
         .map(|digit| {
             let first = next;

@@ -1,37 +1,146 @@
-//! The scatter of a partition: each key to the next free place of its bucket.
+//! The scatter of a counted partition: each key to the next free place of its bucket.
 //!
 //! A sequential worker has no ranks to compute: the place that the scan gave its chunk, and a step
-//! further for each key, is base and rank in one.
+//! further for each key, is base and rank in one. Where a bucket goes need not be one stretch: a step
+//! from the end of a piece leads to the start of the next.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use sweepsort_core::{Digit, Word};
+use sweepsort_core::Word;
 
+use crate::classify::{Classifier, STRIP, Strip};
 use crate::columns::{Columns, Payload};
-use crate::histogram::Counts;
+use crate::histogram::Chunk;
+use crate::instructions::Instructions;
 use crate::source::Source;
 use crate::tuning::PARTITION_BITS;
 
-/// Moves the records of `range` to `places[digit]`, which move on.
-///
-/// # Safety
-/// `from` has the records of `range`. `to` has room at every place that `places`, stepping once
-/// for each record of its digit, arrives at, and nobody else uses those places or writes the range.
-pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
-    from: S,
-    to: Columns<W, P>,
-    range: Range<usize>,
-    places: &mut Counts,
-    digit: Digit,
-) {
-    for i in range {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (code, record) = from.load(i);
-            let place = &mut places[digit.of(code) % (1 << PARTITION_BITS)];
-            to.store(*place, record);
-            to.prefetch(*place);
-            *place += 1;
+/// Free places, piece by piece, numbered from 0.
+pub(crate) struct Places {
+    pieces: Vec<Range<usize>>,
+    /// The number of each piece's first place.
+    firsts: Vec<usize>,
+}
+
+impl Places {
+    pub(crate) fn new(pieces: Vec<Range<usize>>) -> Self {
+        let mut next = 0;
+        let firsts = pieces
+            .iter()
+            .map(|piece| {
+                next += piece.len();
+                next - piece.len()
+            })
+            .collect();
+        Places { pieces, firsts }
+    }
+
+    /// The piece that has a place, if any has.
+    fn piece_of(&self, number: usize) -> usize {
+        self.firsts.partition_point(|&first| first <= number) - 1
+    }
+
+    /// The place with a number, which is in a piece.
+    fn place(&self, piece: usize, number: usize) -> usize {
+        self.pieces[piece].start + (number - self.firsts[piece])
+    }
+
+    /// The place with a number.
+    pub(crate) fn at(&self, number: usize) -> usize {
+        self.place(self.piece_of(number), number)
+    }
+
+    /// The places of a range of numbers, which is not empty.
+    pub(crate) fn slice(&self, numbers: Range<usize>) -> Vec<Range<usize>> {
+        let (first, last) = (self.piece_of(numbers.start), self.piece_of(numbers.end - 1));
+        let mut pieces = self.pieces[first..=last].to_vec();
+        pieces[last - first].end = self.place(last, numbers.end);
+        pieces[0].start = self.place(first, numbers.start);
+        pieces
+    }
+}
+
+/// How the records of a bucket are moved.
+pub(crate) struct Scatter<'a, W, P, S> {
+    pub(crate) source: S,
+    pub(crate) to: Columns<W, P>,
+    pub(crate) places: &'a Places,
+    pub(crate) classifier: &'a Classifier<W>,
+    /// The bits of the codes that count.
+    pub(crate) mask: W,
+    pub(crate) instructions: Instructions,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
+    /// Moves the records of a chunk, those of a bucket to the places from the number `counts[bucket]` on.
+    ///
+    /// # Safety
+    /// The source has the records, and nobody writes them now; the machine has the instructions. `to` has
+    /// the places, as many from each number on as the bucket has records, and nobody else uses those.
+    pub(crate) unsafe fn run(&self, chunk: &Chunk<W>) {
+        let mut at = [0; 1 << PARTITION_BITS];
+        let mut next = [0; 1 << PARTITION_BITS];
+        let mut end = [0; 1 << PARTITION_BITS];
+        for (bucket, &number) in chunk.counts.iter().enumerate() {
+            let piece = self.places.piece_of(number);
+            at[bucket] = self.places.place(piece, number);
+            end[bucket] = self.places.pieces[piece].end;
+            next[bucket] = piece + 1;
+        }
+        let (source, to) = (self.source, self.to);
+        let mut buckets = [0u8; STRIP];
+        for piece in &chunk.pieces {
+            for start in piece.clone().step_by(STRIP) {
+                let range = start..piece.end.min(start + STRIP);
+                let strip = Strip {
+                    source,
+                    range: range.clone(),
+                    mask: self.mask,
+                    classifier: self.classifier,
+                    reference: W::ZERO,
+                    buckets: &mut buckets,
+                    payload: PhantomData,
+                };
+                // SAFETY: the caller's promise.
+                unsafe {
+                    strip.classify(self.instructions);
+                    for (i, &bucket) in range.zip(&buckets) {
+                        let bucket = usize::from(bucket);
+                        let (_, record) = source.load(i);
+                        let place = at[bucket];
+                        to.store(place, record);
+                        to.prefetch(place);
+                        at[bucket] = place + 1;
+                        if place + 1 == end[bucket]
+                            && let Some(piece) = self.places.pieces.get(next[bucket])
+                        {
+                            at[bucket] = piece.start;
+                            end[bucket] = piece.end;
+                            next[bucket] += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any range of numbers is the places that it would be if all were written out.
+    #[test]
+    fn slices_of_places() {
+        let pieces = vec![10..13, 40..41, 20..25];
+        let all: Vec<usize> = pieces.iter().cloned().flatten().collect();
+        let places = Places::new(pieces);
+        for start in 0..all.len() {
+            for end in start + 1..=all.len() {
+                let slice: Vec<usize> = places.slice(start..end).into_iter().flatten().collect();
+                assert_eq!(slice, all[start..end], "{start}..{end}");
+            }
         }
     }
 }

@@ -113,8 +113,6 @@ impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
 
 /// What happens to records that lie in order.
 pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
-    /// Whether they may lie anywhere, and need not be where they came from.
-    const ANYWHERE: bool;
     /// The records from `start` on are in order now; their keys are `keys`.
     ///
     /// # Safety
@@ -154,8 +152,6 @@ pub(crate) struct Codes<W, P>(pub(crate) Columns<W, P>);
 pub(crate) struct Decoded<W, P>(pub(crate) Columns<W, P>, pub(crate) Coder<W>);
 
 impl<W: Word, P: Payload> Sink<W, P> for Codes<W, P> {
-    const ANYWHERE: bool = false;
-
     unsafe fn done(self, _: usize, _: &mut [W]) {}
     unsafe fn place(self, _: usize, _: usize) {}
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
@@ -167,8 +163,6 @@ impl<W: Word, P: Payload> Sink<W, P> for Codes<W, P> {
 }
 
 impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
-    const ANYWHERE: bool = false;
-
     unsafe fn done(self, _: usize, keys: &mut [W]) {
         keys.iter_mut().for_each(|key| *key = self.1.decode(*key));
     }
@@ -320,8 +314,6 @@ impl<K: Word, E: Entry> Positions<K, E> {
 }
 
 impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
-    const ANYWHERE: bool = true;
-
     unsafe fn done(self, start: usize, words: &mut [W]) {
         let low = W::mask(&(0..W::BITS / 2));
         for (i, &word) in words.iter().enumerate() {

@@ -18,6 +18,13 @@ pub(crate) const BIN_MEAN: usize = 8;
 /// Keys a bin, on average, where memory for slots ends.
 pub(crate) const BIN_MEAN_MAX: usize = 10;
 
+/// After a bucket whose keys crowd, at most so many go without a try in bins.
+pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
+
+/// Up to so many bytes of keys, or of words for records, are sorted by `quick` first: a block in registers,
+/// or a few. Bins take twice as long.
+pub(crate) const QUICK_BYTES: usize = 1 << 10;
+
 /// Bytes of a worker's memory for local sorts: 8192 bins for keys of 32 bits alone, 4096 for records
 /// of 8 bytes, 2048 for records of 16.
 pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);
@@ -27,7 +34,17 @@ pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);
 pub(crate) const PASSES_BYTES: usize = 256 << 10;
 
 /// All workers' memory for local sorts together; with many workers each has less.
-pub(crate) const ALL_LOCAL_BYTES: usize = 48 << 20;
+pub(crate) const ALL_LOCAL_BYTES: usize = 39 << 20;
+
+/// A block of the first partition has so many bytes: few enough that blocks left half empty take little
+/// room, enough that its end is rarely met.
+pub(crate) const BLOCK_BYTES: usize = 4 << 10;
+
+/// The open blocks of all workers together; with many workers blocks are smaller.
+pub(crate) const ALL_BLOCKS_BYTES: usize = 24 << 20;
+
+/// Codes in the sample of the first partition, for each bucket.
+pub(crate) const SAMPLE_PER_BUCKET: usize = 16;
 
 /// Up to so many keys are sorted by insertion.
 pub(crate) const INSERTION_MAX: usize = 20;
@@ -51,9 +68,8 @@ pub(crate) const CHUNK_MIN: usize = 1 << 14;
 /// Chunks for each worker: more even out an unlucky one, and cost counters.
 pub(crate) const CHUNKS_PER_WORKER: usize = 4;
 
-/// So many varying bits must be gained before the top digit is counted again, lower down: a second
-/// read costs about a third of a partition.
-pub(crate) const RECOUNT_BITS: u32 = 2;
+/// A bucket is partitioned by a sample if it took part in fewer partitions than that.
+pub(crate) const SAMPLED_PASSES: u32 = 4;
 
 /// From so many keys up, 16-bit keys alone are counted: 2^16 counters a worker must pay.
 pub(crate) const COUNT_16_FROM: usize = 1 << 17;

@@ -51,7 +51,7 @@ fn word(case: usize, number: i64, i: usize) -> u32 {
     match case {
         0 => number as u32,
         1 => (number - 70_000) as i32 as u32,
-        _ if number == 0 && i % 2 == 0 => (-0.0f32).to_bits(),
+        _ if number == 0 && i.is_multiple_of(2) => (-0.0f32).to_bits(),
         _ => (number as f32).to_bits(),
     }
 }
@@ -109,10 +109,7 @@ fn sort(engine: &CpuEngine, name: &str, words: &[u32], (codec, number): Case) ->
     assert!(keys == expected && same, "{name}: pairs of 7 bytes");
 
     let mut index = vec![0u32; n];
-    run(Task::Argsort(
-        (&words[..]).into(),
-        IndexMut::U32(&mut index),
-    ));
+    run(Task::Argsort(words.into(), IndexMut::U32(&mut index)));
     assert!(index == order, "{name}: index");
 
     if !codec.ties {
@@ -216,7 +213,7 @@ fn some_out_of_place() {
             "swapped at random",
             |i, n| {
                 let half = n / 2;
-                let away = i < 2 * half && mixed(i % half) % one_in == 0;
+                let away = i < 2 * half && mixed(i % half).is_multiple_of(one_in);
                 (if away { (i + half) % (2 * half) } else { i }) as i64
             },
             ways,

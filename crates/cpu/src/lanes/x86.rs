@@ -8,6 +8,9 @@ use super::{Lanes, Vectored};
 use crate::instructions::Instructions;
 use crate::local::bins::ROW_BITS;
 use crate::placing::Placing;
+use crate::splitters::Tree;
+
+mod search;
 
 /// See [`by_vectors`](super::by_vectors).
 ///
@@ -58,9 +61,9 @@ struct Half64;
 
 /// Functions of instructions.
 macro_rules! instructions {
-    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
+    ($($name:ident $(<const $X:ident: usize>)? ($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
         #[inline(always)]
-        unsafe fn $name($($argument: $type),*) $(-> $result)? {
+        unsafe fn $name $(<const $X: usize>)? ($($argument: $type),*) $(-> $result)? {
             // SAFETY: the caller vouches for the instructions, and for what pointers reach.
             unsafe { $body }
         }
@@ -71,6 +74,30 @@ impl Lanes for Wide32 {
     type Word = u32;
     type Vector = __m512i;
     const LANES: usize = 16;
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: __m512i, to: *mut u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = Self::load(slots);
+            let picked = match R {
+                ..=16 => _mm512_permutexvar_epi32(rows, low),
+                _ => _mm512_permutex2var_epi32(low, rows, Self::load(slots.add(16))),
+            };
+            Self::store(to, picked);
+        }
+    }
+    #[inline(always)]
+    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: __m512i, to: *mut u64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(rows));
+            let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(rows));
+            Wide64::pick_8::<R>(slots, low, to);
+            Wide64::pick_8::<R>(slots, high, to.add(8));
+        }
+    }
 
     instructions! {
         min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu32(a, b) }
@@ -135,6 +162,22 @@ impl Lanes for Wide32 {
             r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
         }
         }
+        search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
+            search::wide32(tree, codes, n - n % Self::LANES, below)
+        }
+        load_some(from: *const u32, count: usize) -> __m512i {
+            let some = _bzhi_u32(u32::MAX, count.min(16) as u32) as u16;
+            _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), some, from.cast())
+        }
+        below(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmplt_epu32_mask(a, b)) }
+        compress(a: __m512i, lanes: u32) -> __m512i {
+            _mm512_maskz_compress_epi32(lanes as u16, a)
+        }
+        cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
+            let lanes = _mm512_loadu_si512(const { turned::<16>(X, 1) }.as_ptr().cast());
+            let b = _mm512_permutexvar_epi32(lanes, b);
+            _mm512_mask_max_epu32(_mm512_min_epu32(a, b), const { upper(X) }, a, b)
+        }
     }
 }
 
@@ -142,6 +185,39 @@ impl Lanes for Wide64 {
     type Word = u64;
     type Vector = __m512i;
     const LANES: usize = 8;
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: __m512i, to: *mut u32) {
+        // SAFETY: the caller's promise. The upper half of the rows is not asked for.
+        unsafe {
+            let rows = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(rows));
+            let low = Wide32::load(slots);
+            let picked = match R {
+                ..=16 => _mm512_permutexvar_epi32(rows, low),
+                _ => _mm512_permutex2var_epi32(low, rows, Wide32::load(slots.add(16))),
+            };
+            _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(picked));
+        }
+    }
+    #[inline(always)]
+    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: __m512i, to: *mut u64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let slot = |i: usize| Self::load(slots.add(i));
+            let picked = match R {
+                ..=8 => _mm512_permutexvar_epi64(rows, slot(0)),
+                9..=16 => _mm512_permutex2var_epi64(slot(0), rows, slot(8)),
+                _ => {
+                    let low = _mm512_permutex2var_epi64(slot(0), rows, slot(8));
+                    let high = _mm512_permutex2var_epi64(slot(16), rows, slot(24));
+                    let upper = _mm512_test_epi64_mask(rows, _mm512_set1_epi64(16));
+                    _mm512_mask_mov_epi64(low, upper, high)
+                }
+            };
+            Self::store(to, picked);
+        }
+    }
 
     instructions! {
         min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu64(a, b) }
@@ -197,6 +273,23 @@ impl Lanes for Wide64 {
             r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
         }
         }
+        search(tree: &Tree<u64>, codes: *const u64, n: usize, below: *mut u8) -> usize {
+            search::wide64(tree, codes, n - n % Self::LANES, below)
+        }
+        load_some(from: *const u64, count: usize) -> __m512i {
+            let some = _bzhi_u32(u32::MAX, count.min(8) as u32) as u8;
+            _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), some, from.cast())
+        }
+        below(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmplt_epu64_mask(a, b)) }
+        compress(a: __m512i, lanes: u32) -> __m512i {
+            _mm512_maskz_compress_epi64(lanes as u8, a)
+        }
+        cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
+            // A lane is two of 32 bits.
+            let lanes = _mm512_loadu_si512(const { turned::<16>(X, 2) }.as_ptr().cast());
+            let b = _mm512_permutexvar_epi32(lanes, b);
+            _mm512_mask_max_epu64(_mm512_min_epu64(a, b), const { upper(X) as u8 }, a, b)
+        }
     }
 }
 
@@ -204,6 +297,14 @@ impl Lanes for Half32 {
     type Word = u32;
     type Vector = __m256i;
     const LANES: usize = 8;
+    const PICKS: bool = false;
+
+    unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
+        unreachable!("no instructions to pick payloads")
+    }
+    unsafe fn pick_8<const R: usize>(_: *const u64, _: __m256i, _: *mut u64) {
+        unreachable!("no instructions to pick payloads")
+    }
 
     instructions! {
         min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_min_epu32(a, b) }
@@ -256,6 +357,35 @@ impl Lanes for Half32 {
             r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
         }
         }
+        search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
+            search::half32(tree, codes, n - n % Self::LANES, below)
+        }
+        load_some(from: *const u32, count: usize) -> __m256i {
+            let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let some = _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers);
+            let words = _mm256_maskload_epi32(from.cast(), some);
+            _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+        }
+        below(a: __m256i, b: __m256i) -> u32 {
+            let top = _mm256_set1_epi32(i32::MIN);
+            let below = _mm256_cmpgt_epi32(_mm256_xor_si256(b, top), _mm256_xor_si256(a, top));
+            _mm256_movemask_ps(_mm256_castsi256_ps(below)) as u32
+        }
+        compress(a: __m256i, lanes: u32) -> __m256i {
+            const TABLE: [[u32; 8]; 256] = compressed(1);
+            let words = TABLE[(lanes & 0xff) as usize].as_ptr();
+            _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
+        }
+        cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
+            let lanes = _mm256_loadu_si256(const { turned::<8>(X, 1) }.as_ptr().cast());
+            let b = _mm256_permutevar8x32_epi32(b, lanes);
+            let (min, max) = (_mm256_min_epu32(a, b), _mm256_max_epu32(a, b));
+            match X {
+                4.. => _mm256_blend_epi32::<0xf0>(min, max),
+                2.. => _mm256_blend_epi32::<0xcc>(min, max),
+                _ => _mm256_blend_epi32::<0xaa>(min, max),
+            }
+        }
     }
 }
 
@@ -263,6 +393,14 @@ impl Lanes for Half64 {
     type Word = u64;
     type Vector = __m256i;
     const LANES: usize = 4;
+    const PICKS: bool = false;
+
+    unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
+        unreachable!("no instructions to pick payloads")
+    }
+    unsafe fn pick_8<const R: usize>(_: *const u64, _: __m256i, _: *mut u64) {
+        unreachable!("no instructions to pick payloads")
+    }
 
     instructions! {
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi64(a, b) }
@@ -311,6 +449,36 @@ impl Lanes for Half64 {
             r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
             r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
         }
+        load_some(from: *const u64, count: usize) -> __m256i {
+            let numbers = _mm256_setr_epi64x(0, 1, 2, 3);
+            let some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers);
+            let words = _mm256_maskload_epi64(from.cast(), some);
+            _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+        }
+        below(a: __m256i, b: __m256i) -> u32 {
+            _mm256_movemask_pd(_mm256_castsi256_pd(above(b, a))) as u32
+        }
+        compress(a: __m256i, lanes: u32) -> __m256i {
+            const TABLE: [[u32; 8]; 16] = compressed(2);
+            let words = TABLE[(lanes & 0xf) as usize].as_ptr();
+            _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
+        }
+        cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
+            let lanes = _mm256_loadu_si256(const { turned::<8>(X, 2) }.as_ptr().cast());
+            let b = _mm256_permutevar8x32_epi32(b, lanes);
+            // One comparison serves both: greater where that is wanted, else lesser.
+            let greater = above(a, b);
+            let upper = match X {
+                2.. => _mm256_setr_epi64x(0, 0, -1, -1),
+                _ => _mm256_setr_epi64x(0, -1, 0, -1),
+            };
+            _mm256_blendv_epi8(a, b, _mm256_xor_si256(greater, upper))
+        }
+    }
+
+    // Four lanes are too few: to gather a level's bounds took twice as long.
+    unsafe fn search(_: &Tree<u64>, _: *const u64, _: usize, _: *mut u8) -> usize {
+        0
     }
 }
 
@@ -322,4 +490,44 @@ unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
         let top = _mm256_set1_epi64x(i64::MIN);
         _mm256_cmpgt_epi64(_mm256_xor_si256(a, top), _mm256_xor_si256(b, top))
     }
+}
+
+/// The numbers of lanes with the bits `x` turned, for words of 32 bits, of which a lane has `words`.
+const fn turned<const N: usize>(x: usize, words: usize) -> [u32; N] {
+    let mut lanes = [0; N];
+    let mut i = 0;
+    while i < N {
+        lanes[i] = (i ^ (x * words)) as u32;
+        i += 1;
+    }
+    lanes
+}
+
+/// Ones in the lanes where the highest bit of `x` is set.
+const fn upper(x: usize) -> u16 {
+    let mut lanes = 0;
+    let mut i = 0;
+    while i < 16 {
+        lanes |= ((i >> x.ilog2() & 1) as u16) << i;
+        i += 1;
+    }
+    lanes
+}
+
+/// For each set of lanes, the numbers of their words of 32 bits; a lane has `words`.
+const fn compressed<const SETS: usize>(words: usize) -> [[u32; 8]; SETS] {
+    let mut table = [[0; 8]; SETS];
+    let mut set = 0;
+    while set < SETS {
+        let (mut word, mut place) = (0, 0);
+        while word < 8 {
+            if set >> (word / words) & 1 == 1 {
+                table[set][place] = word as u32;
+                place += 1;
+            }
+            word += 1;
+        }
+        set += 1;
+    }
+    table
 }

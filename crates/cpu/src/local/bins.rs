@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::network;
-use crate::columns::{Columns, Payload};
+use crate::columns::{Columns, Payload, Pieces};
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
@@ -64,40 +64,41 @@ pub(super) fn most_records(bytes: usize, record: usize) -> usize {
 }
 
 /// A bucket to be sorted in bins.
-pub(super) struct Bucket<W, P> {
-    pub(super) from: Columns<W, P>,
+pub(super) struct Bucket<'a, W, P> {
+    pub(super) from: Pieces<'a, W, P>,
     pub(super) to: Columns<W, P>,
-    pub(super) n: usize,
     pub(super) memory: *mut u8,
     /// Bytes of memory.
     pub(super) bytes: usize,
 }
 
-impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
+impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
     type Output = bool;
 
-    /// Sorts the `n` records of `from` by their whole keys, stably, into `to`; or returns false, for
+    /// Sorts the records of `from` by their whole keys, stably, into `to`; or returns false, for
     /// keys crowd, and has written nothing.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions. `from` and `to` have `n` records each, the same ones
-    /// or others, and no more than the [`most_records`] of the memory, which has so many bytes and
-    /// starts on a line; nobody else uses them now.
+    /// The machine has the lanes' instructions. `to` has room for the records of `from`, and is the one
+    /// piece where they are, or overlaps none; the memory has so many bytes and starts on a line; nobody
+    /// else uses them now.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> bool {
         let (from, to) = (self.from.cast::<L::Word>(), self.to.cast::<L::Word>());
-        let Bucket {
-            n, memory, bytes, ..
-        } = self;
+        let (memory, bytes) = (self.memory, self.bytes);
+        let (n, payload) = (from.len(), from.payload());
         // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
         // are within the memory.
         unsafe {
-            let (least, greatest) = extremes(from.keys(n));
+            let (least, greatest) = from
+                .each()
+                .map(|(piece, n)| extremes(piece.keys(n)))
+                .fold((L::Word::MAX, L::Word::ZERO), |all, piece| {
+                    (all.0.min(piece.0), all.1.max(piece.1))
+                });
             let range = greatest.wrapping_sub(least);
             if range == L::Word::ZERO {
-                if !from.same(to) {
-                    from.copy_to(to, n);
-                }
+                from.gather(to);
                 return true;
             }
             // Where keys have fewer values than that, bins overflow.
@@ -112,19 +113,37 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
             let row_shift = bins.next_power_of_two().ilog2();
             let keys: *mut L::Word = memory.cast();
             let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
-            let counts = payloads.add((ROWS << row_shift) * from.payload().bytes());
+            let counts = payloads.add((ROWS << row_shift) * payload.bytes());
             counts.write_bytes(0, bins);
-            let all = placing.each::<L>(from.keys_start(), n, |i, bin| {
-                let (key, held) = from.load(i);
-                let row = usize::from(*counts.add(bin));
-                if row == ROWS {
-                    return false;
-                }
-                *keys.add((row << row_shift) + bin) = key;
-                from.payload()
-                    .store(payloads, (bin << ROW_BITS) + row, held);
-                *counts.add(bin) = (row + 1) as u8;
-                true
+            let all = from.each().all(|(piece, n)| {
+                placing.each::<L>(piece.keys_start(), n, |start, places| {
+                    let piece = piece.from(start);
+                    let put = |i: usize, place: u32| {
+                        let bin = place as usize;
+                        let row = usize::from(*counts.add(bin));
+                        if row == ROWS {
+                            return false;
+                        }
+                        *counts.add(bin) = (row + 1) as u8;
+                        let (key, held) = piece.load(i);
+                        *keys.add((row << row_shift) + bin) = key;
+                        payload.store(payloads, (bin << ROW_BITS) + row, held);
+                        true
+                    };
+                    let (fours, rest) = places.as_chunks::<4>();
+                    let whole = fours.iter().enumerate().all(|(i, four)| {
+                        put(4 * i, four[0])
+                            && put(4 * i + 1, four[1])
+                            && put(4 * i + 2, four[2])
+                            && put(4 * i + 3, four[3])
+                    });
+                    let from = places.len() - rest.len();
+                    whole
+                        && rest
+                            .iter()
+                            .enumerate()
+                            .all(|(i, &place)| put(from + i, place))
+                })
             });
             if !all {
                 return false;
@@ -134,7 +153,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
                 payloads,
                 counts,
                 row_shift,
-                payload: from.payload(),
+                payload,
             };
             let mut done = 0;
             for bin in (0..bins).step_by(L::LANES) {
@@ -157,7 +176,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<W, P> {
 
 /// The least and the greatest key.
 #[inline(always)]
-fn extremes<W: Word>(keys: &[W]) -> (W, W) {
+pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
     keys.iter()
         .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
             (least.min(key), greatest.max(key))
@@ -238,19 +257,32 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                 } else {
                     let least = L::splat(least_keys[lane]);
                     let number = L::splat(L::Word::mask(&(0..ROW_BITS)));
+                    let first = (bin + lane) << ROW_BITS;
+                    let slots = self.payloads.add(first * self.payload.bytes());
                     let mut from = MaybeUninit::<[L::Word; ROWS]>::uninit();
                     let from: *mut L::Word = from.as_mut_ptr().cast();
                     for block in 0..blocks {
                         let sorted = columns[block * L::LANES + lane];
-                        let keys = L::add(L::shr_row(sorted), least);
-                        L::store(out.add(at + block * L::LANES), keys);
-                        L::store(from.add(block * L::LANES), L::and(sorted, number));
+                        let at = at + block * L::LANES;
+                        L::store(out.add(at), L::add(L::shr_row(sorted), least));
+                        let numbers = L::and(sorted, number);
+                        match self.payload.bytes() {
+                            4 if L::PICKS && fits => {
+                                let to = to.payload_at(at).cast();
+                                L::pick_4::<R>(slots.cast(), numbers, to);
+                            }
+                            8 if L::PICKS && fits => {
+                                let to = to.payload_at(at).cast();
+                                L::pick_8::<R>(slots.cast(), numbers, to);
+                            }
+                            _ => L::store(from.add(block * L::LANES), numbers),
+                        }
                     }
-                    let first = (bin + lane) << ROW_BITS;
-                    for i in 0..count {
-                        let row = (*from.add(i)).low_usize();
-                        let held = self.payload.load(self.payloads, first + row);
-                        to.store_payload(at + i, held);
+                    if !(L::PICKS && fits && matches!(self.payload.bytes(), 4 | 8)) {
+                        for i in 0..count {
+                            let row = (*from.add(i)).low_usize();
+                            to.store_payload(at + i, self.payload.load(slots, row));
+                        }
                     }
                 }
                 at += count;

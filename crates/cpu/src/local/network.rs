@@ -18,6 +18,16 @@ macro_rules! exchange {
     )*};
 }
 
+/// Sorts rows `base..base + 4`.
+#[inline(always)]
+unsafe fn sort_4<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+    exchange!(rows, base;
+        0 1, 2 3,
+        0 2, 1 3,
+        1 2,
+    );
+}
+
 /// Sorts rows `base..base + 8`.
 #[inline(always)]
 unsafe fn sort_8<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
@@ -72,7 +82,7 @@ unsafe fn merge_32<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
     );
 }
 
-/// Sorts all rows: 8, 16, 24 or 32 of them.
+/// Sorts all rows: 4, 8, 16, 24 or 32 of them.
 ///
 /// # Safety
 /// The machine has the lanes' instructions.
@@ -81,6 +91,7 @@ pub(super) unsafe fn sort<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
     // SAFETY: the caller's promise.
     unsafe {
         match R {
+            4 => sort_4::<L, R>(rows, 0),
             8 => sort_8::<L, R>(rows, 0),
             16 => sort_16::<L, R>(rows, 0),
             24 => {

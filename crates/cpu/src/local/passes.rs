@@ -157,8 +157,11 @@ unsafe fn pass<W: Word, P: Payload, R: Reading<W>>(
 }
 
 /// Sorts each group of records that agree in all masked bits from `rest` up by the bits below.
+///
+/// # Safety
+/// As [`sort`], in place.
 #[inline(never)]
-unsafe fn fix_up<W: Word, P: Payload, R: Reading<W>>(
+pub(super) unsafe fn fix_up<W: Word, P: Payload, R: Reading<W>>(
     data: Columns<W, P>,
     room: Columns<W, P>,
     n: usize,
