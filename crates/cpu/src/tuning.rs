@@ -90,7 +90,7 @@ pub(crate) const ORDER_FROM: usize = 1 << 12;
 /// [`OUT_ONE_IN`].
 pub(crate) const OUT_ALLOWED: usize = 4;
 
-/// See [`OUT_ALLOWED`]: putting a record back costs as much as sorting some hundred.
+/// See [`OUT_ALLOWED`]: putting a record back costs as much as sorting about a hundred.
 pub(crate) const OUT_ONE_IN: usize = 256;
 
 /// Up to so many records out of place side by side are told from those around them, whether they are
