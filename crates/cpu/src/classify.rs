@@ -42,7 +42,8 @@ impl<W: Word> Classifier<W> {
     pub(crate) fn new(sample: &[W], bits: u32) -> Self {
         let (first, last) = (sample[0], sample[sample.len() - 1]);
         // What lies beyond the sample is likely no further away than a few of its steps.
-        let beyond = last.wrapping_sub(first) >> sample.len().ilog2() << 1;
+        let bits_of_steps = sample.len().ilog2().min(W::BITS - 1);
+        let beyond = last.wrapping_sub(first) >> bits_of_steps << 1;
         let least = first.wrapping_sub(beyond.min(first));
         let greatest = last.wrapping_add(beyond.min(W::MAX.wrapping_sub(last)));
         Self::within([least, greatest], sample, bits)

@@ -349,6 +349,19 @@ impl<W: Word, P: Payload> Columns<W, P> {
         }
     }
 
+    /// Moves the first `n` records to `to`, which may overlap them.
+    ///
+    /// # Safety
+    /// Both have `n` records, and nobody else uses them now.
+    pub(crate) unsafe fn move_to(self, to: Self, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            to.keys.copy_from(self.keys, n);
+            to.payloads
+                .copy_from(self.payloads, n * self.payload.bytes());
+        }
+    }
+
     /// Swaps records `i` and `j`.
     ///
     /// # Safety

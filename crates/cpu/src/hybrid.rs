@@ -10,7 +10,6 @@ use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 use crate::blocks::Blocks;
 use crate::classify::Classifier;
 use crate::columns::{Columns, Payload, Pieces};
-use crate::histogram::{self, Look};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
 use crate::local::{self, Local, Shape, passes};
@@ -252,7 +251,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         })?
     }
 
-    fn record_bytes(&self) -> usize {
+    pub(crate) fn record_bytes(&self) -> usize {
         size_of::<W>() + self.payload.bytes()
     }
 
@@ -284,18 +283,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// Sorts an input that is a single bucket.
     unsafe fn run_one(&self, mut report: Report, means: &Means) -> Result<Report> {
         let (n, record) = (self.n, self.record_bytes());
-        let mask = W::mask(&self.bits);
         let start = (n >= TIMED_FROM).then(Instant::now);
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
-            report.bytes_moved = (n * size_of::<W>()) as u64;
-            let rank = |i| self.source.rank(i, mask);
-            report.presorted = histogram::run_of(0..n, rank, self.strict);
-            if let Some(run) = report.presorted {
-                if run == Presorted::Reversed {
-                    report.bytes_moved += 2 * (n * record) as u64;
-                }
-                self.sink.presorted(n, run, Crew::alone());
+            if self.in_order(&mut report, Crew::alone(), means)? {
                 return Ok(report);
             }
             let measure = self.measure(means);
@@ -322,7 +313,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let records = Pieces::new(data, slice::from_ref(&all));
             report.passes_run = self.local(means, own).sort(records, data, memory, 0);
             self.sink.done(0, data.keys_mut(n));
-            report.bytes_moved += u64::from(report.passes_run) * 2 * (n * record) as u64;
+            report.bytes_moved = u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
                 report.workspace_bytes = bytes;
                 means.scratch.give(block);
@@ -347,28 +338,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
-            // The first look writes nothing, and so needs no room yet: presorted input never does.
-            let rank = |i| self.source.rank(i, mask);
-            let mut looks: Vec<_> = job::stretches(n, crew)
-                .into_iter()
-                .map(|range| Look { range, run: None })
-                .collect();
-            crew.for_each(&mut looks, |look| {
-                look.run = histogram::run_of(look.range.clone(), rank, self.strict);
-            });
-            report.bytes_moved = (n * size_of::<W>()) as u64;
-            report.presorted = histogram::join_runs(&looks, rank, self.strict);
-            if let Some(run) = report.presorted {
-                read_until(Stage::Histogram, &mut report.stages);
-                self.sink.presorted(n, run, crew);
-                if run == Presorted::Reversed {
-                    report.bytes_moved += 2 * (n * record) as u64;
-                    report.passes_run = 1;
-                    read_until(Stage::Scatter, &mut report.stages);
-                }
+            // Until order has been looked for, no room is needed.
+            if self.in_order(&mut report, crew, means)? {
                 return Ok(report);
             }
-
             let bytes = self.measure(means).workspace(crew.threads());
             let block = means.scratch.take(bytes)?;
             let worker_bytes = worker_bytes(crew.threads());
@@ -397,7 +370,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             job.finish_first(&mut buckets);
             read_until(Stage::Local, &mut report.stages);
             report.passes_run = job.passes();
-            report.bytes_moved += job.bytes_moved();
+            report.bytes_moved = job.bytes_moved();
             report.workspace_bytes = bytes;
             means.scratch.give(block);
         }

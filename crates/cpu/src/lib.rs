@@ -4,8 +4,8 @@
 //! ranges and ties:
 //!
 //! ```text
-//! look       one read: presorted? which bits vary? how many keys has each top digit?
-//! partition  by the top varying digit into buckets               histogram → scan → scatter
+//! look       one read, as far as there is order: sorted, or nearly so?
+//! partition  by a sample of the codes into buckets, without a count
 //! finish     each bucket: in cache, if it fits (local); else partitioned again by its next digit
 //! ```
 //!
@@ -17,8 +17,10 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `hybrid` | the algorithm: what it needs, small input, the first look |
+//! | `hybrid` | the algorithm: what it needs, small input and large |
 //! | `job` | partitions and buckets, until all are finished |
+//! | `order` | the first look: what order there is, and what follows from it |
+//! | `mend` | few records out of place, put where they belong |
 //! | `classify`, `blocks` | the first partition: by a sample, without a count |
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
@@ -47,6 +49,8 @@ mod job;
 mod lanes;
 mod local;
 mod map;
+mod mend;
+mod order;
 mod placing;
 mod pool;
 mod reading;

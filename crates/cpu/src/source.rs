@@ -26,26 +26,53 @@ pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     /// How memory is to be read once the records have been moved.
     type After: Reading<W, After = Self::After>;
 
-    /// What records are in order by.
-    type Rank: Copy + Ord;
+    /// See [`ranks`](Self::ranks).
+    type Ranks: Ranks;
 
-    /// What record `i` is in order by, if the bits `mask` of words count.
-    ///
-    /// # Safety
-    /// There are more than `i` records, and nobody writes them now.
-    unsafe fn rank(self, i: usize, mask: W) -> Self::Rank;
+    /// What records are in order by, if the bits `mask` of words count.
+    fn ranks(self, mask: W) -> Self::Ranks;
     /// The code of record `i`.
     ///
     /// # Safety
-    /// As [`rank`](Self::rank).
+    /// There are more than `i` records, and nobody writes them now.
     unsafe fn code(self, i: usize) -> W;
     /// The code of record `i`, and what a move writes.
     ///
     /// # Safety
-    /// As [`rank`](Self::rank).
+    /// As [`code`](Self::code).
     unsafe fn load(self, i: usize) -> (W, (W, P::Held));
     /// See [`Self::After`].
     fn after(self) -> Self::After;
+}
+
+/// What records are in order by. It knows no payload, so that what reads ranks alone is compiled once
+/// for all.
+pub(crate) trait Ranks: Copy + Send + Sync {
+    type Rank: Word;
+
+    /// What record `i` is in order by.
+    ///
+    /// # Safety
+    /// There are more than `i` records, and nobody writes them now.
+    unsafe fn rank(self, i: usize) -> Self::Rank;
+}
+
+/// The bits of a mask, of codes.
+#[derive(Clone, Copy)]
+pub(crate) struct Masked<W, R> {
+    keys: Shared<W>,
+    reading: R,
+    mask: W,
+}
+
+impl<W: Word, R: Reading<W>> Ranks for Masked<W, R> {
+    type Rank = W;
+
+    #[inline(always)]
+    unsafe fn rank(self, i: usize) -> W {
+        // SAFETY: the caller's promise.
+        self.reading.code(unsafe { self.keys.at(i).read() }) & self.mask
+    }
 }
 
 /// Records in columns.
@@ -58,12 +85,14 @@ pub(crate) struct Stored<W, P, R> {
 impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
     const STAYS: bool = R::STAYS;
     type After = R::After;
-    type Rank = W;
+    type Ranks = Masked<W, R>;
 
-    #[inline(always)]
-    unsafe fn rank(self, i: usize, mask: W) -> W {
-        // SAFETY: the caller's promise.
-        unsafe { self.code(i) & mask }
+    fn ranks(self, mask: W) -> Masked<W, R> {
+        Masked {
+            keys: Shared(self.columns.keys_start()),
+            reading: self.reading,
+            mask,
+        }
     }
     #[inline(always)]
     unsafe fn code(self, i: usize) -> W {
@@ -94,6 +123,12 @@ pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
     /// # Safety
     /// Nobody else uses the records now.
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew);
+    /// The record that is at `from` in the input belongs at `to`. Asked only where the source makes the
+    /// records; elsewhere they are moved themselves.
+    ///
+    /// # Safety
+    /// Both are below the number of records, and nobody else uses what is at `to` now.
+    unsafe fn place(self, to: usize, from: usize);
     /// How many windows of their codes the words show, one after the other.
     fn windows(self) -> u32 {
         1
@@ -118,6 +153,7 @@ pub(crate) struct Decoded<W, P>(pub(crate) Columns<W, P>, pub(crate) Coder<W>);
 
 impl<W: Word, P: Payload> Sink<W, P> for Codes<W, P> {
     unsafe fn done(self, _: usize, _: &mut [W]) {}
+    unsafe fn place(self, _: usize, _: usize) {}
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
         if run == Presorted::Reversed {
             // SAFETY: the caller's promise.
@@ -130,6 +166,7 @@ impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
     unsafe fn done(self, _: usize, keys: &mut [W]) {
         keys.iter_mut().for_each(|key| *key = self.1.decode(*key));
     }
+    unsafe fn place(self, _: usize, _: usize) {}
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
         // SAFETY: the caller's promise. Nothing was coded yet.
         unsafe { Codes(self.0).presorted(n, run, crew) }
@@ -224,16 +261,24 @@ impl<K: Word> Numbered<K> {
     }
 }
 
+/// All of the code that counts, which may be more than a word shows.
+impl<K: Word> Ranks for Numbered<K> {
+    type Rank = K;
+
+    #[inline(always)]
+    unsafe fn rank(self, i: usize) -> K {
+        // SAFETY: the caller's promise.
+        unsafe { self.top(i) }
+    }
+}
+
 impl<K: Word, W: Word, P: Payload<Held = ()>> Source<W, P> for Numbered<K> {
     const STAYS: bool = false;
     type After = Plain;
-    type Rank = K;
+    type Ranks = Self;
 
-    /// All of the code that counts, which may be more than a word shows.
-    #[inline(always)]
-    unsafe fn rank(self, i: usize, _: W) -> K {
-        // SAFETY: the caller's promise.
-        unsafe { self.top(i) }
+    fn ranks(self, _: W) -> Self {
+        self
     }
     #[inline(always)]
     unsafe fn code(self, i: usize) -> W {
@@ -292,6 +337,11 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
                 unsafe { self.index.at(i).write(E::new(position)) };
             }
         });
+    }
+    #[inline(always)]
+    unsafe fn place(self, to: usize, from: usize) {
+        // SAFETY: the index is as long as the keys, and this place is the caller's.
+        unsafe { self.index.at(to).write(E::new(from)) };
     }
     fn windows(self) -> u32 {
         self.keys.bits.div_ceil(W::BITS / 2).max(1)

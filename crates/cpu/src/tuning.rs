@@ -85,3 +85,17 @@ pub(crate) const STACK_BYTES: usize = 20 << 10;
 
 /// Inputs of fewer keys are sorted without reading the clock.
 pub(crate) const TIMED_FROM: usize = 1 << 12;
+
+/// From so many keys up, order is looked for that is not the whole input's.
+pub(crate) const ORDER_FROM: usize = 1 << 12;
+
+/// Up to so many records of a chunk may be out of place from its start on, and one more of every
+/// [`OUT_ONE_IN`].
+pub(crate) const OUT_ALLOWED: usize = 4;
+
+/// See [`OUT_ALLOWED`]: putting a record back costs as much as sorting about a hundred.
+pub(crate) const OUT_ONE_IN: usize = 256;
+
+/// Up to so many records out of place side by side are told from those around them, whether they are
+/// too high or too low.
+pub(crate) const OUT_TOGETHER: usize = 8;
