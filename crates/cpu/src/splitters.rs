@@ -46,6 +46,7 @@ pub(crate) struct Splitters<W> {
 #[derive(Clone, Debug)]
 pub(crate) struct Tree<W> {
     /// Ascending from left to right. Node 0 is not used.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(crate) nodes: [W; 1 << BITS_MAX],
     /// From 5 to 8.
     pub(crate) levels: u32,
