@@ -1,4 +1,4 @@
-//! The algorithm: most significant digits first until a bucket fits the cache, then locally.
+//! The algorithm: partitions until a bucket fits the cache, then a local sort of each.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -118,7 +118,7 @@ impl Measure {
         self.n <= self.shape.most_records(LOCAL_BYTES)
     }
 
-    /// The digits of the passes of a sort whose keys are evenly spread: partitions from the top until a
+    /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
     /// bucket fits the cache, then one or two local passes.
     pub(crate) fn digits(&self, bits: Range<u32>, threads: usize) -> Vec<Digit> {
         let mut digits = Vec::new();

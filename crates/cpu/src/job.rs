@@ -1,5 +1,5 @@
-//! A sort under way: records partitioned by their top digits, from array to array, until every bucket
-//! fits the cache.
+//! A sort under way: records partitioned into buckets, from array to array, until every bucket fits the
+//! cache.
 
 use std::ops::Range;
 use std::slice;

@@ -6,7 +6,7 @@
 //! ```text
 //! look       one read, as far as there is order: sorted, or nearly so?
 //! partition  by a sample of the codes into buckets, without a count
-//! finish     each bucket: in cache, if it fits (local); else partitioned again by its next digit
+//! finish     each bucket: in cache, if it fits (local); else partitioned again, counted
 //! ```
 //!
 //! The data's way: `data → room` in the first partition, back and forth between the two in further
@@ -24,7 +24,7 @@
 //! | `classify`, `blocks` | the first partition: by a sample, without a count |
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
-//! | `local` | a bucket sorted in cache: `bins` (by vectors, in columns of a `network`) or `passes` |
+//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`) or by `quick` (down to a `block`); or in `passes` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |

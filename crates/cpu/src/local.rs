@@ -60,8 +60,8 @@ impl Shape {
     }
 }
 
-/// Bits of the digit by which `n` records are best partitioned, where up to `most` are sorted locally:
-/// as many as bring buckets well into the cache and give every worker some.
+/// Bits that number the buckets into which `n` records are best partitioned, where up to `most` are sorted
+/// locally: as many as bring buckets well into the cache and give every worker some.
 pub(crate) fn partition_bits(n: usize, most: usize, threads: usize) -> u32 {
     let buckets = (n / (most / BUCKETS_IN_MOST).max(1)).max(threads * BUCKETS_PER_WORKER);
     (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
@@ -146,7 +146,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         R::CODES && self.mask == W::MAX && records.payload().bytes() == 0
     }
 
-    /// Bits of the digit by which `n` records are best partitioned.
+    /// Bits that number the buckets into which `n` records are best partitioned.
     pub(crate) fn partition_bits(&self, n: usize, crew: Crew) -> u32 {
         partition_bits(n, self.most, crew.threads())
     }

@@ -6,15 +6,15 @@ use sweepsort_core::Word;
 
 use crate::histogram::{Chunk, Counts};
 
-/// Turns the chunks' counts into the numbers of places: keys go digit by digit, and within a digit chunk
-/// by chunk, which keeps the partition stable. Returns the numbers of each bucket's places.
+/// Turns the chunks' counts into the numbers of places: records go bucket by bucket, and within a bucket
+/// chunk by chunk, which keeps the partition stable. Returns the numbers of each bucket's places.
 pub(crate) fn places<W: Word>(chunks: &mut [Chunk<W>]) -> Vec<Range<usize>> {
     let mut next = 0;
     (0..size_of::<Counts>() / size_of::<usize>())
-        .map(|digit| {
+        .map(|bucket| {
             let first = next;
             for chunk in chunks.iter_mut() {
-                let count = std::mem::replace(&mut chunk.counts[digit], next);
+                let count = std::mem::replace(&mut chunk.counts[bucket], next);
                 next += count;
             }
             first..next

@@ -1,7 +1,7 @@
 //! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu.md` has
 //! the figures.
 
-/// The most bits of a partition's digit. 256 buckets keep the scatter's open cache lines within a first
+/// The most bits that number a partition's buckets. 256 of them keep the scatter's open cache lines within a first
 /// level cache; 2048 cost three times as much a key where stores miss it.
 pub(crate) const PARTITION_BITS: u32 = 8;
 
