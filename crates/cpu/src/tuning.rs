@@ -30,8 +30,8 @@ pub(crate) const QUICK_BYTES: usize = 1 << 10;
 pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);
 
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
-/// worker's memory of the same size fit a second level cache of 1 MiB.
-pub(crate) const PASSES_BYTES: usize = 256 << 10;
+/// worker's memory of the same size fill a second level cache of 1 MiB.
+pub(crate) const PASSES_BYTES: usize = 512 << 10;
 
 /// All workers' memory for local sorts together; with many workers each has less.
 pub(crate) const ALL_LOCAL_BYTES: usize = 39 << 20;
