@@ -1,8 +1,8 @@
 //! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu.md` has
 //! the figures.
 
-/// The most bits that number a partition's buckets. 256 of them keep the scatter's open cache lines within a first
-/// level cache; 2048 cost three times as much a key where stores miss it.
+/// The most bits that number a partition's buckets. 256 of them keep the scatter's open cache lines within
+/// a first level cache; 2048 cost three times as much a key where stores miss it.
 pub(crate) const PARTITION_BITS: u32 = 8;
 
 /// A partition is made into buckets of so much smaller a size than a local sort would take, where
