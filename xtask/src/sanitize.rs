@@ -1,5 +1,6 @@
-//! `cargo xtask sanitize`: the CPU engine's tests under valgrind, all but the large suite, of which
-//! `tests/memory.rs` runs a small part.
+//! `cargo xtask sanitize`: the CPU engine's tests under valgrind, all but the large ones: the suite, of which
+//! `tests/memory.rs` runs a small part, and those of input that is nearly in order, which the library's own
+//! tests have at small sizes.
 //!
 //! Valgrind knows no AVX-512 and tells programs so, so what runs here is the code that a machine
 //! without it would choose.
@@ -15,7 +16,7 @@ use crate::tools::VALGRIND;
 /// Runs the tests whose name contains one of `filters`, or all.
 pub fn run(install: bool, filters: &[String]) -> Result<()> {
     VALGRIND.need(install)?;
-    let programs = test_programs("sweepsort-cpu", &["suite"])?;
+    let programs = test_programs("sweepsort-cpu", &["suite", "order"])?;
     if programs.is_empty() {
         bail!("sweepsort-cpu has no tests");
     }
