@@ -10,15 +10,13 @@
 //! the input; as long as one follows the other, they are one run, and pieces go on. The pieces of all
 //! runs, one run after the other, are the bucket, in the order of the input.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sweepsort_core::Word;
 
-use crate::classify::{Classifier, STRIP, Strip};
+use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
-use crate::instructions::Instructions;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, PARTITION_BITS};
 
@@ -162,17 +160,13 @@ impl Blocks {
 
 /// How the first partition goes.
 pub(crate) struct Scatter<'a, W, P, S> {
-    pub(crate) source: S,
+    pub(crate) classify: Classify<'a, W, S>,
     pub(crate) room: Columns<W, P>,
     pub(crate) blocks: &'a Blocks,
-    pub(crate) classifier: &'a Classifier<W>,
-    /// The bits of the codes that count.
-    pub(crate) mask: W,
     /// Any code.
     pub(crate) reference: W,
     /// Whether records that tie are the same, bit by bit.
     pub(crate) alike: bool,
-    pub(crate) instructions: Instructions,
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
@@ -192,45 +186,37 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let Some(run) = runs.last_mut() else {
             return;
         };
-        let mut buckets = [0u8; STRIP];
-        let (source, room) = (self.source, self.room);
+        let (source, room) = (self.classify.source, self.room);
         let full = self.blocks.records - 1;
-        for start in stretch.clone().step_by(STRIP) {
-            let range = start..stretch.end.min(start + STRIP);
-            let strip = Strip {
-                source,
-                range: range.clone(),
-                mask: self.mask,
-                classifier: self.classifier,
-                reference: self.reference,
-                buckets: &mut buckets,
-                payload: PhantomData,
-            };
-            // SAFETY: the caller's promise. A place is within an open block, and a full block is
-            // followed by another before the next record.
-            unsafe {
-                let varying = strip.classify(self.instructions);
-                run.varying = run.varying | varying;
-                for (i, &bucket) in range.zip(&buckets) {
+        let pieces = &mut run.pieces;
+        let put = |strip: Range<usize>, buckets: &[u8]| {
+            for (i, &bucket) in strip.zip(buckets) {
+                let place = &mut places[usize::from(bucket)];
+                let at = *place;
+                // SAFETY: the caller's promise. A place is within an open block, and a full block is
+                // followed by another before the next record.
+                unsafe {
                     let (_, record) = source.load(i);
-                    let place = &mut places[usize::from(bucket)];
-                    let at = *place;
                     room.store(at, record);
-                    room.prefetch(at);
-                    *place = at + 1;
-                    if (at + 1) & full == 0 {
-                        let start = &mut starts[usize::from(bucket)];
-                        run.pieces.push((bucket, *start..at + 1));
-                        // Where all records are the same, one block of them is all there is to be read.
-                        *start = match self.alike && self.classifier.is_one_value(bucket.into()) {
-                            true => at & !full,
-                            false => self.blocks.take(free),
-                        };
-                        *place = *start;
-                        room.prefetch_start(*place);
-                    }
+                }
+                room.prefetch(at);
+                *place = at + 1;
+                if (at + 1) & full == 0 {
+                    let start = &mut starts[usize::from(bucket)];
+                    pieces.push((bucket, *start..at + 1));
+                    // Where all records are the same, one block of them is all there is to be read.
+                    let one = self.alike && self.classify.classifier.is_one_value(bucket.into());
+                    *start = match one {
+                        true => at & !full,
+                        false => self.blocks.take(free),
+                    };
+                    *place = *start;
+                    room.prefetch_start(*place);
                 }
             }
-        }
+        };
+        // SAFETY: the caller's promise.
+        let varying = unsafe { self.classify.strips(stretch, self.reference, put) };
+        run.varying = run.varying | varying;
     }
 }

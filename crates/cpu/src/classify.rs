@@ -22,7 +22,7 @@ use crate::source::Source;
 use crate::splitters::Splitters;
 
 /// Records whose buckets are found together.
-pub(crate) const STRIP: usize = 256;
+const STRIP: usize = 256;
 
 /// See the [module](self).
 pub(crate) enum Classifier<W> {
@@ -136,18 +136,65 @@ impl<W: Word> Classifier<W> {
     }
 }
 
-/// A strip of records, to be classified.
-pub(crate) struct Strip<'a, W, P, S> {
+/// Records to be classified, by the bits of their codes that count.
+#[derive(Clone, Copy)]
+pub(crate) struct Classify<'a, W, S> {
     pub(crate) source: S,
-    /// Which records; [`STRIP`] of them, or fewer.
-    pub(crate) range: Range<usize>,
-    /// The bits of the codes that count.
     pub(crate) mask: W,
     pub(crate) classifier: &'a Classifier<W>,
+    pub(crate) instructions: Instructions,
+}
+
+impl<W: Word, S> Classify<'_, W, S> {
+    /// Calls `put` with each strip of a range of records, and their buckets. Returns the bits in which some
+    /// code differs from `reference`.
+    ///
+    /// # Safety
+    /// The source has the records, and nobody writes them now. The machine has the instructions.
+    #[inline(always)]
+    pub(crate) unsafe fn strips<P: Payload>(
+        &self,
+        range: Range<usize>,
+        reference: W,
+        mut put: impl FnMut(Range<usize>, &[u8]),
+    ) -> W
+    where
+        S: Source<W, P>,
+    {
+        let mut varying = W::ZERO;
+        let mut buckets = [0u8; STRIP];
+        for start in range.clone().step_by(STRIP) {
+            let strip = start..range.end.min(start + STRIP);
+            let work = Strip {
+                source: self.source,
+                range: strip.clone(),
+                mask: self.mask,
+                classifier: self.classifier,
+                reference,
+                buckets: &mut buckets,
+                payload: PhantomData,
+            };
+            // SAFETY: the caller's promise.
+            varying = varying | unsafe { work.classify(self.instructions) };
+            let n = strip.len();
+            put(strip, &buckets[..n]);
+        }
+        varying
+    }
+}
+
+/// A strip of records, to be classified.
+struct Strip<'a, W, P, S> {
+    source: S,
+    /// Which records; [`STRIP`] of them, or fewer.
+    range: Range<usize>,
+    /// The bits of the codes that count.
+    mask: W,
+    classifier: &'a Classifier<W>,
     /// Any code.
-    pub(crate) reference: W,
-    pub(crate) buckets: &'a mut [u8; STRIP],
-    pub(crate) payload: PhantomData<P>,
+    reference: W,
+    buckets: &'a mut [u8; STRIP],
+    payload: PhantomData<P>,
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
@@ -155,7 +202,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
     ///
     /// # Safety
     /// The source has the records, and nobody writes them now. The machine has the instructions.
-    pub(crate) unsafe fn classify(self, instructions: Instructions) -> W {
+    unsafe fn classify(self, instructions: Instructions) -> W {
         // SAFETY: the caller's promise.
         unsafe {
             by_vectors::<W, _>(instructions, self).unwrap_or_else(|strip| {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::classify::{Classifier, STRIP, Strip};
+use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
@@ -65,29 +65,13 @@ impl<W: Word> Chunk<W> {
     /// As [`look`](Self::look).
     pub(crate) unsafe fn count<P: Payload, S: Source<W, P>>(
         &mut self,
-        source: S,
-        mask: W,
-        classifier: &Classifier<W>,
-        instructions: Instructions,
+        classify: Classify<'_, W, S>,
     ) {
         // Neighbours often have the same bucket; four tables keep them from waiting for each other.
         let mut tables = [[0usize; 1 << PARTITION_BITS]; 4];
-        let mut buckets = [0u8; STRIP];
         for piece in &self.pieces {
-            for start in piece.clone().step_by(STRIP) {
-                let range = start..piece.end.min(start + STRIP);
-                let strip = Strip {
-                    source,
-                    range: range.clone(),
-                    mask,
-                    classifier,
-                    reference: W::ZERO,
-                    buckets: &mut buckets,
-                    payload: PhantomData,
-                };
-                // SAFETY: the caller's promise.
-                unsafe { strip.classify(instructions) };
-                let (fours, rest) = buckets[..range.len()].as_chunks::<4>();
+            let count = |_: Range<usize>, buckets: &[u8]| {
+                let (fours, rest) = buckets.as_chunks::<4>();
                 for four in fours {
                     for (table, &bucket) in tables.iter_mut().zip(four) {
                         table[usize::from(bucket)] += 1;
@@ -96,7 +80,9 @@ impl<W: Word> Chunk<W> {
                 for &bucket in rest {
                     tables[0][usize::from(bucket)] += 1;
                 }
-            }
+            };
+            // SAFETY: the caller's promise.
+            unsafe { classify.strips(piece.clone(), W::ZERO, count) };
         }
         self.counts = std::array::from_fn(|bucket| tables.iter().map(|table| table[bucket]).sum());
     }

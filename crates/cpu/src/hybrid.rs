@@ -89,9 +89,8 @@ impl Measure {
         if self.fits_one() && (threads == 1 || self.n < PARALLEL_FROM) {
             data + self.one_bytes()
         } else {
-            let bits = self.partition_bits(threads);
-            let room = Blocks::room(self.n, self.shape.record, threads, 1 << bits);
-            data + job::column_bytes(room, self.shape.record) + threads * worker_bytes(threads)
+            let room = job::column_bytes(self.room(threads), self.shape.record);
+            data + room + threads * worker_bytes(threads)
         }
     }
 
@@ -103,6 +102,12 @@ impl Measure {
     fn partition_bits(&self, threads: usize) -> u32 {
         let most = self.shape.most_records(worker_bytes(threads));
         local::partition_bits(self.n, most, threads)
+    }
+
+    /// Records that the first partition's room has places for.
+    fn room(&self, threads: usize) -> usize {
+        let buckets = 1 << self.partition_bits(threads);
+        Blocks::room(self.n, self.shape.record, threads, buckets)
     }
 
     /// Bytes of memory for a local sort of an input that is a single bucket.
@@ -342,12 +347,13 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.in_order(&mut report, crew, means)? {
                 return Ok(report);
             }
-            let bytes = self.measure(means).workspace(crew.threads());
+            let measure = self.measure(means);
+            let bytes = measure.workspace(crew.threads());
             let block = means.scratch.take(bytes)?;
             let worker_bytes = worker_bytes(crew.threads());
             let local = self.local(means, worker_bytes);
-            let bits = local.partition_bits(n, crew);
-            let room_records = Blocks::room(n, record, crew.threads(), 1 << bits);
+            let bits = measure.partition_bits(crew.threads());
+            let room_records = measure.room(crew.threads());
             let room = block.start().add(crew.threads() * worker_bytes);
             let made = room.add(job::column_bytes(room_records, record));
             let job = Job::new(

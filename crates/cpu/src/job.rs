@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sweepsort_core::Word;
 
 use crate::blocks::{self, Blocks, Open};
-use crate::classify::Classifier;
+use crate::classify::{Classifier, Classify};
 use crate::columns::{Columns, Payload, Pieces};
 use crate::histogram::Chunk;
 use crate::local::Local;
@@ -181,15 +181,17 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
     ) -> (Vec<Bucket>, W) {
         let mask = W::mask(&self.bits);
         let scatter = blocks::Scatter {
-            source,
+            classify: Classify {
+                source,
+                mask,
+                classifier,
+                instructions: self.local.instructions(),
+            },
             room: self.room,
             blocks,
-            classifier,
-            mask,
             // SAFETY: the caller's promise.
             reference: unsafe { source.code(0) } & mask,
             alike: self.local.alike(self.data),
-            instructions: self.local.instructions(),
         };
         let workers = Shared(open.as_mut_ptr());
         self.crew
@@ -353,17 +355,18 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                 }
                 _ => Classifier::even(range, bits),
             };
-            crew.for_each(&mut chunks, |chunk| {
-                chunk.count(source, mask, &classifier, instructions);
-            });
+            let classify = Classify {
+                source,
+                mask,
+                classifier: &classifier,
+                instructions,
+            };
+            crew.for_each(&mut chunks, |chunk| chunk.count(classify));
             let numbers = scan::places(&mut chunks);
             let scatter = scatter::Scatter {
-                source,
+                classify,
                 to: self.side(side.other()),
                 places: &free,
-                classifier: &classifier,
-                mask,
-                instructions,
             };
             crew.for_each(&mut chunks, |chunk| scatter.run(chunk));
             let read = 2 * bucket.n * size_of::<W>();

@@ -4,15 +4,13 @@
 //! further for each key, is base and rank in one. Where a bucket goes need not be one stretch: a step
 //! from the end of a piece leads to the start of the next.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::classify::{Classifier, STRIP, Strip};
+use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
 use crate::histogram::Chunk;
-use crate::instructions::Instructions;
 use crate::source::Source;
 use crate::tuning::PARTITION_BITS;
 
@@ -63,13 +61,9 @@ impl Places {
 
 /// How the records of a bucket are moved.
 pub(crate) struct Scatter<'a, W, P, S> {
-    pub(crate) source: S,
+    pub(crate) classify: Classify<'a, W, S>,
     pub(crate) to: Columns<W, P>,
     pub(crate) places: &'a Places,
-    pub(crate) classifier: &'a Classifier<W>,
-    /// The bits of the codes that count.
-    pub(crate) mask: W,
-    pub(crate) instructions: Instructions,
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
@@ -88,41 +82,31 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             end[bucket] = self.places.pieces[piece].end;
             next[bucket] = piece + 1;
         }
-        let (source, to) = (self.source, self.to);
-        let mut buckets = [0u8; STRIP];
+        let (source, to) = (self.classify.source, self.to);
         for piece in &chunk.pieces {
-            for start in piece.clone().step_by(STRIP) {
-                let range = start..piece.end.min(start + STRIP);
-                let strip = Strip {
-                    source,
-                    range: range.clone(),
-                    mask: self.mask,
-                    classifier: self.classifier,
-                    reference: W::ZERO,
-                    buckets: &mut buckets,
-                    payload: PhantomData,
-                };
-                // SAFETY: the caller's promise.
-                unsafe {
-                    strip.classify(self.instructions);
-                    for (i, &bucket) in range.zip(&buckets) {
-                        let bucket = usize::from(bucket);
+            let put = |strip: Range<usize>, buckets: &[u8]| {
+                for (i, &bucket) in strip.zip(buckets) {
+                    let bucket = usize::from(bucket);
+                    let place = at[bucket];
+                    // SAFETY: the caller's promise.
+                    unsafe {
                         let (_, record) = source.load(i);
-                        let place = at[bucket];
                         to.store(place, record);
-                        to.prefetch(place);
-                        at[bucket] = place + 1;
-                        if place + 1 == end[bucket]
-                            && let Some(piece) = self.places.pieces.get(next[bucket])
-                        {
-                            at[bucket] = piece.start;
-                            end[bucket] = piece.end;
-                            next[bucket] += 1;
-                            to.prefetch_start(piece.start);
-                        }
+                    }
+                    to.prefetch(place);
+                    at[bucket] = place + 1;
+                    if place + 1 == end[bucket]
+                        && let Some(piece) = self.places.pieces.get(next[bucket])
+                    {
+                        at[bucket] = piece.start;
+                        end[bucket] = piece.end;
+                        next[bucket] += 1;
+                        to.prefetch_start(piece.start);
                     }
                 }
-            }
+            };
+            // SAFETY: the caller's promise.
+            unsafe { self.classify.strips(piece.clone(), W::ZERO, put) };
         }
     }
 }

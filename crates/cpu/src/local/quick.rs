@@ -610,26 +610,12 @@ mod tests {
 
     #[test]
     fn other_keys_and_machines_are_refused() {
-        assert!(!check(
-            Instructions::detect(),
-            "u16",
-            &[3u16, 1],
-            Nothing,
-            1 << 20
-        ));
-        assert!(!check(
-            Instructions::Portable,
-            "u32",
-            &[3u32, 1],
-            Nothing,
-            1 << 20
-        ));
-        assert!(!check(
-            Instructions::Portable,
-            "u32",
-            &[3u32, 1],
-            Fixed::<4>,
-            1 << 20
-        ));
+        fn refused<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) {
+            let name = format!("words of {} bits", W::BITS);
+            assert!(!check(instructions, &name, keys, payload, 1 << 20));
+        }
+        refused(Instructions::detect(), &[3u16, 1], Nothing);
+        refused(Instructions::Portable, &[3u32, 1], Nothing);
+        refused(Instructions::Portable, &[3u32, 1], Fixed::<4>);
     }
 }
