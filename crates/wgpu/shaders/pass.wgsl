@@ -1,0 +1,220 @@
+// A pass: the keys, and their values, moved to the buckets of a digit, in their order.
+//
+//     ticket       tiles are taken in order of arrival, so that the tiles before have begun
+//     load         a tile of keys, team by team
+//     rank         each key among those of its digit that its team has
+//     count        the tile's keys of each digit: published, and where they begin within the tile
+//     order        the tile's keys in workgroup memory
+//     base         by look-back: the keys of each digit in the tiles before
+//     scatter      neighbours in the ordered tile go to neighbours in memory
+//     values       the same way
+
+override THREADS: u32;
+// Keys of a tile: THREADS * ITEMS.
+override TILE: u32;
+// Teams that a workgroup can have at most; and words for the digits of all of them.
+override TEAMS: u32;
+override TEAM_DIGITS: u32;
+// Whether values travel.
+override VALUES: bool;
+
+// Keys of a thread, and words of a value; other numbers are put in where shaders are made.
+const ITEMS: u32 = 4u;
+const VALUE_WORDS: u32 = 1u;
+
+var<workgroup> ticket: u32;
+var<workgroup> route: u32;
+// For each digit the tile's keys, and where they begin in the ordered tile; then where the first goes, less
+// its place in the ordered tile.
+var<workgroup> tile_counts: array<u32, RADIX>;
+var<workgroup> bases: array<u32, RADIX>;
+// The keys of the digits before those that the threads have now.
+var<workgroup> carry: u32;
+
+// Where a move reads and writes.
+const A: u32 = 0u;
+const B: u32 = 1u;
+const C: u32 = 2u;
+
+fn load_key(side: u32, i: u32) -> Key {
+    if (side == A) {
+        return keys_a[i];
+    }
+    if (side == B) {
+        return keys_b[i];
+    }
+    return keys_c[i];
+}
+
+fn pass_over() {
+    let number = task.pass_number;
+    let bits = task.digits[number].xy;
+    let n = number_of_keys();
+    if (thread == 0u) {
+        ticket = atomicAdd(&control[TICKETS + number], 1u);
+        route = atomicLoad(&control[ROUTES + number]);
+    }
+    for (var i = thread; i < TEAM_DIGITS; i += THREADS) {
+        atomicStore(&counters[i], 0u);
+    }
+    let tile = workgroupUniformLoad(&ticket);
+    let move_number = workgroupUniformLoad(&route);
+    // The last row of a dispatch may be longer than the tiles are.
+    if (tile >= n / TILE + select(0u, 1u, n % TILE != 0u)) {
+        return;
+    }
+    let odd = move_number % 2u == 1u;
+    let indexed = task.indexed != 0u;
+    let start = tile * TILE;
+    let held = min(n - start, TILE);
+    // This move's states, and those of the next one, which are emptied.
+    let first = select(0u, task.tiles, odd);
+    let row = first + tile;
+    let next_row = select(task.tiles, 0u, odd) + tile;
+    for (var d = thread; d < RADIX; d += THREADS) {
+        atomicStore(&states[next_row * RADIX + d], 0u);
+    }
+
+    // load
+    let source = select(select(A, C, indexed && move_number > 0u), B, odd);
+    let mine = team * team_size * ITEMS + lane;
+    var key: array<Key, ITEMS>;
+    if (source == A) {
+        for (var k = 0u; k < ITEMS; k++) {
+            key[k] = keys_a[start + min(mine + k * team_size, held - 1u)];
+        }
+    } else if (source == B) {
+        for (var k = 0u; k < ITEMS; k++) {
+            key[k] = keys_b[start + min(mine + k * team_size, held - 1u)];
+        }
+    } else {
+        for (var k = 0u; k < ITEMS; k++) {
+            key[k] = keys_c[start + min(mine + k * team_size, held - 1u)];
+        }
+    }
+
+    // rank; what is beyond the last key ranks behind all keys
+    var place: array<u32, ITEMS>;
+    var digits: array<u32, ITEMS>;
+    for (var k = 0u; k < ITEMS; k++) {
+        digits[k] = select(RADIX - 1u, digit(code(key[k]), bits), mine + k * team_size < held);
+        place[k] = rank(digits[k]);
+    }
+    workgroupBarrier();
+
+    // count
+    var carried = 0u;
+    for (var c = 0u; c < RADIX; c += THREADS) {
+        let d = c + thread;
+        let idle = d >= RADIX;
+        var count = 0u;
+        if (!idle) {
+            for (var t = 0u; t < TEAMS; t++) {
+                let team_count = atomicLoad(&counters[t * RADIX + d]);
+                atomicStore(&counters[t * RADIX + d], count);
+                count += team_count;
+            }
+            publish(row, d, select(IS_COUNT, IS_SUM, tile == 0u) | count);
+        }
+        let begin = carried + scan(count);
+        if (!idle) {
+            for (var t = 0u; t < TEAMS; t++) {
+                atomicAdd(&counters[t * RADIX + d], begin);
+            }
+            tile_counts[d] = count;
+            bases[d] = begin;
+        }
+        if (c + THREADS < RADIX) {
+            if (thread == THREADS - 1u) {
+                carry = begin + count;
+            }
+            carried = workgroupUniformLoad(&carry);
+        }
+    }
+    workgroupBarrier();
+
+    // order
+    for (var k = 0u; k < ITEMS; k++) {
+        place[k] += atomicLoad(&counters[team * RADIX + digits[k]]);
+        stage_key(place[k], key[k]);
+    }
+
+    // base
+    for (var c = 0u; c < RADIX; c += THREADS) {
+        let d = c + thread;
+        let idle = d >= RADIX;
+        let before = look_back(first, row, d, idle, source, bits);
+        if (!idle) {
+            publish(row, d, IS_SUM | (before + tile_counts[d]));
+            bases[d] = atomicLoad(&control[BEGINS + number * RADIX + d]) + before - bases[d];
+        }
+    }
+    workgroupBarrier();
+
+    // scatter
+    var to: array<u32, ITEMS>;
+    for (var k = 0u; k < ITEMS; k++) {
+        key[k] = staged_key(k * THREADS + thread);
+        to[k] = bases[digit(code(key[k]), bits)] + k * THREADS + thread;
+    }
+    if (!odd) {
+        for (var k = 0u; k < ITEMS; k++) {
+            if (k * THREADS + thread < held) {
+                keys_b[to[k]] = key[k];
+            }
+        }
+    } else if (!indexed) {
+        for (var k = 0u; k < ITEMS; k++) {
+            if (k * THREADS + thread < held) {
+                keys_a[to[k]] = key[k];
+            }
+        }
+    } else if (move_number + 1u < atomicLoad(&control[MOVES])) {
+        for (var k = 0u; k < ITEMS; k++) {
+            if (k * THREADS + thread < held) {
+                keys_c[to[k]] = key[k];
+            }
+        }
+    }
+
+    // values
+    if (VALUES) {
+        var value: array<Value, ITEMS>;
+        if (indexed && move_number == 0u) {
+            for (var k = 0u; k < ITEMS; k++) {
+                value[k][0] = start + mine + k * team_size;
+            }
+        } else if (odd) {
+            for (var k = 0u; k < ITEMS; k++) {
+                value[k] = values_b[start + min(mine + k * team_size, held - 1u)];
+            }
+        } else {
+            for (var k = 0u; k < ITEMS; k++) {
+                value[k] = values_a[start + min(mine + k * team_size, held - 1u)];
+            }
+        }
+        for (var w = 0u; w < VALUE_WORDS; w++) {
+            workgroupBarrier();
+            for (var k = 0u; k < ITEMS; k++) {
+                staged[place[k]] = value[k][w];
+            }
+            workgroupBarrier();
+            for (var k = 0u; k < ITEMS; k++) {
+                value[k][w] = staged[k * THREADS + thread];
+            }
+        }
+        if (odd) {
+            for (var k = 0u; k < ITEMS; k++) {
+                if (k * THREADS + thread < held) {
+                    values_a[to[k]] = value[k];
+                }
+            }
+        } else {
+            for (var k = 0u; k < ITEMS; k++) {
+                if (k * THREADS + thread < held) {
+                    values_b[to[k]] = value[k];
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// Ranks within teams of 32 threads of a workgroup, without subgroups.
+//
+// As team_subgroup.wgsl, but a ballot is a word in workgroup memory for each digit, in which every thread
+// sets its bit, between barriers.
+
+const TEAM_SIZE: u32 = 32u;
+
+var<private> thread: u32;
+var<private> team: u32;
+var<private> lane: u32;
+var<private> team_size: u32 = TEAM_SIZE;
+
+// For each team the keys of each digit; later where they begin.
+var<workgroup> counters: array<atomic<u32>, TEAM_DIGITS>;
+// For each team and digit the threads that have a key with it.
+var<workgroup> ballots: array<atomic<u32>, TEAM_DIGITS>;
+// Sums of threads, before and after a step.
+var<workgroup> sums: array<array<u32, 2>, THREADS>;
+
+@compute @workgroup_size(THREADS)
+fn main(@builtin(local_invocation_index) invocation: u32) {
+    thread = invocation;
+    team = invocation / TEAM_SIZE;
+    lane = invocation % TEAM_SIZE;
+    for (var i = thread; i < TEAM_DIGITS; i += THREADS) {
+        atomicStore(&ballots[i], 0u);
+    }
+    workgroupBarrier();
+    pass_over();
+}
+
+// The rank of this thread's key among those of the same digit that its team has had.
+fn rank(digit: u32) -> u32 {
+    let place = team * RADIX + digit;
+    atomicOr(&ballots[place], 1u << lane);
+    workgroupBarrier();
+    let peers = atomicLoad(&ballots[place]);
+    let before = atomicLoad(&counters[place]);
+    workgroupBarrier();
+    let leader = firstTrailingBit(peers);
+    if (lane == leader) {
+        atomicStore(&counters[place], before + countOneBits(peers));
+        atomicStore(&ballots[place], 0u);
+    }
+    workgroupBarrier();
+    return before + countOneBits(peers & ((1u << lane) - 1u));
+}
+
+// The sum of `x` over the threads before this one.
+fn scan(x: u32) -> u32 {
+    sums[thread][0] = x;
+    var side = 0u;
+    for (var reach = 1u; reach < THREADS; reach *= 2u) {
+        workgroupBarrier();
+        var sum = sums[thread][side];
+        if (thread >= reach) {
+            sum += sums[thread - reach][side];
+        }
+        side = 1u - side;
+        sums[thread][side] = sum;
+    }
+    workgroupBarrier();
+    return sums[thread][side] - x;
+}

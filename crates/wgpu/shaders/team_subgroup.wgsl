@@ -1,0 +1,58 @@
+// Ranks within subgroups, by ballots.
+//
+// A team is a subgroup. It takes the keys of a tile one after the other, each thread one of them; the rank
+// of a key is how many keys with its digit the team has taken before, plus how many threads below have one
+// now. Threads are numbered subgroup by subgroup, whatever their numbers in the workgroup are.
+
+var<private> thread: u32;
+var<private> team: u32;
+var<private> lane: u32;
+var<private> team_size: u32;
+
+// For each team the keys of each digit; later where they begin.
+var<workgroup> counters: array<atomic<u32>, TEAM_DIGITS>;
+var<workgroup> team_sums: array<u32, TEAMS>;
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) invocation: u32,
+    @builtin(subgroup_size) size: u32,
+) {
+    team = subgroup;
+    lane = invocation;
+    team_size = size;
+    thread = subgroup * size + invocation;
+    pass_over();
+}
+
+// The rank of this thread's key among those of the same digit that its team has had.
+fn rank(digit: u32) -> u32 {
+    var peers = ballot(true);
+    for (var b = 0u; b < 8u; b++) {
+        let is_set = ((digit >> b) & 1u) != 0u;
+        let votes = ballot(is_set);
+        peers = select(peers & ~votes, peers & votes, vec_of(is_set));
+    }
+    let leader = lowest(peers);
+    var before = 0u;
+    if (lane == leader) {
+        before = atomicAdd(&counters[team * RADIX + digit], count(peers));
+    }
+    return subgroupShuffle(before, leader) + count(peers & below(lane));
+}
+
+// The sum of `x` over the threads before this one, of those that are not idle; these are the first ones.
+fn scan(x: u32) -> u32 {
+    let sum = subgroupInclusiveAdd(x);
+    if (lane == team_size - 1u) {
+        team_sums[team] = sum;
+    }
+    workgroupBarrier();
+    var before = 0u;
+    for (var t = 0u; t < team; t++) {
+        before += team_sums[t];
+    }
+    workgroupBarrier();
+    return before + sum - x;
+}

@@ -1,0 +1,173 @@
+//! The GPUs that wgpu finds, and how the engine opens one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sweepsort_core::{Error, Result};
+
+use crate::error::failed;
+
+/// The environment variable that names the adapter to take: a part of its name, in any case.
+pub const ADAPTER_VARIABLE: &str = "SWEEPSORT_ADAPTER";
+
+/// What is known of an adapter without opening it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its name.
+    pub name: String,
+    /// The backend, such as `vulkan`.
+    pub backend: String,
+    /// The driver, with its version.
+    pub driver: String,
+    /// Whether it is a processor that plays a GPU: taken only when asked for by name.
+    pub software: bool,
+    /// Threads of a subgroup, least and most; `None` where it has no subgroups.
+    pub subgroups: Option<(u32, u32)>,
+    /// Bytes of workgroup memory.
+    pub workgroup_storage: u32,
+    /// Bytes that can be bound at once: those of keys or of values at most.
+    pub binding_bytes: u64,
+}
+
+/// An adapter that the engine can open.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    adapter: wgpu::Adapter,
+    facts: Facts,
+}
+
+/// A device of the engine's own. What wgpu reports outside of any call's scope is kept for the next sort.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    /// The first complaint, after which the device is not to be trusted.
+    pub complaint: Arc<Mutex<Option<String>>>,
+}
+
+impl Adapter {
+    /// Every adapter that can run the kernels, in the order of the backends.
+    pub fn all() -> Vec<Adapter> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::PRIMARY,
+            // The engine's own dispatches are within limits; the flags can still be set from outside.
+            flags: wgpu::InstanceFlags::empty().with_env(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+        adapters
+            .into_iter()
+            .filter(|adapter| {
+                let down = adapter.get_downlevel_capabilities().flags;
+                down.contains(
+                    wgpu::DownlevelFlags::COMPUTE_SHADERS
+                        | wgpu::DownlevelFlags::INDIRECT_EXECUTION,
+                )
+            })
+            .map(|adapter| {
+                let facts = Facts::of(&adapter);
+                Adapter { adapter, facts }
+            })
+            .collect()
+    }
+
+    /// The adapter to take: the one that [`ADAPTER_VARIABLE`] names, or the first that is a real GPU,
+    /// discrete ones before others.
+    ///
+    /// # Errors
+    /// [`Error::EngineAbsent`], with what there is.
+    pub fn preferred() -> Result<Adapter> {
+        let asked = std::env::var(ADAPTER_VARIABLE).ok();
+        Self::choose(Self::all(), asked.as_deref())
+    }
+
+    fn choose(all: Vec<Adapter>, asked: Option<&str>) -> Result<Adapter> {
+        let names: Vec<String> = all
+            .iter()
+            .map(|adapter| adapter.facts.name.clone())
+            .collect();
+        let found = match asked {
+            Some(part) => {
+                let part = part.to_lowercase();
+                let named = |adapter: &Adapter| adapter.facts.name.to_lowercase().contains(&part);
+                all.into_iter().find(named)
+            }
+            None => all
+                .into_iter()
+                .filter(|adapter| !adapter.facts.software)
+                .min_by_key(|adapter| {
+                    adapter.adapter.get_info().device_type != wgpu::DeviceType::DiscreteGpu
+                }),
+        };
+        found.ok_or_else(|| Error::EngineAbsent {
+            engine: "wgpu",
+            why: match (asked, names.is_empty()) {
+                (_, true) => "no GPU was found through Vulkan, Metal or DirectX 12".to_owned(),
+                (Some(part), false) => format!(
+                    "no adapter has '{part}' in its name ({ADAPTER_VARIABLE}); there are: {}",
+                    names.join(", ")
+                ),
+                (None, false) => format!(
+                    "there are only software adapters: {}; to use one, set {ADAPTER_VARIABLE} to \
+                     a part of its name",
+                    names.join(", ")
+                ),
+            },
+        })
+    }
+
+    /// What is known of it.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Opens it with all it has that the kernels use.
+    pub(crate) fn open(&self) -> Result<Opened> {
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("sweepsort"),
+            required_features: self.adapter.features() & wgpu::Features::SUBGROUP,
+            required_limits: self.adapter.limits(),
+            ..Default::default()
+        };
+        let opened = pollster::block_on(self.adapter.request_device(&descriptor));
+        let (device, queue) = opened.map_err(failed)?;
+        let complaint: Arc<Mutex<Option<String>>> = Arc::default();
+        let keep = |complaint: &Arc<Mutex<Option<String>>>| {
+            let complaint = complaint.clone();
+            move |what: String| {
+                let mut kept = complaint.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.get_or_insert(what);
+            }
+        };
+        let (uncaptured, lost) = (keep(&complaint), keep(&complaint));
+        device.on_uncaptured_error(Arc::new(move |error| uncaptured(error.to_string())));
+        device.set_device_lost_callback(move |reason, what| {
+            // When it is dropped it is destroyed, which is no loss.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                lost(format!("the device was lost: {what}"));
+            }
+        });
+        Ok(Opened {
+            device,
+            queue,
+            complaint,
+        })
+    }
+}
+
+impl Facts {
+    fn of(adapter: &wgpu::Adapter) -> Facts {
+        let (info, limits) = (adapter.get_info(), adapter.limits());
+        let subgroups = adapter.features().contains(wgpu::Features::SUBGROUP);
+        Facts {
+            name: info.name,
+            backend: info.backend.to_string(),
+            driver: format!("{} {}", info.driver, info.driver_info)
+                .trim()
+                .to_owned(),
+            software: info.device_type == wgpu::DeviceType::Cpu,
+            subgroups: subgroups.then_some((info.subgroup_min_size, info.subgroup_max_size)),
+            workgroup_storage: limits.max_compute_workgroup_storage_size,
+            binding_bytes: limits.max_storage_buffer_binding_size,
+        }
+    }
+}

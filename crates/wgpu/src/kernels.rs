@@ -1,0 +1,301 @@
+//! The shaders of a device: what is chosen for it, and its pipelines, each built when first asked for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sweepsort_core::Result;
+
+use crate::shader;
+use crate::task::TASK_BYTES;
+use crate::tuning::{RADIX, Ranking, Room, Tiling};
+
+/// Threads of a team where there are no subgroups.
+const TEAM_SIZE: u32 = 32;
+
+/// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether keys are ranked without subgroups, though the device has them.
+    pub no_subgroups: bool,
+    /// Bytes of workgroup memory to be used at most.
+    pub workgroup_storage: Option<u32>,
+    /// Workgroups of a dispatch in one dimension at most; from there on it has two.
+    pub most_groups: Option<u32>,
+    /// Whether no tile tells others what it counted, so that every one is counted again by those after it.
+    /// Slow, and for tests alone.
+    pub silent: bool,
+}
+
+/// The sorting kernels of a device: shared by all plans, and by all threads.
+///
+/// Subgroups are used where the device has the feature `SUBGROUP`; ask for it when you request yours.
+pub struct Kernels {
+    device: wgpu::Device,
+    limits: wgpu::Limits,
+    room: Room,
+    options: Options,
+    trusted: bool,
+    /// Task and arrays; and what the second shader writes.
+    layouts: [wgpu::BindGroupLayout; 2],
+    /// Of shaders with the first layout, and with both.
+    pipeline_layouts: [wgpu::PipelineLayout; 2],
+    pipelines: Mutex<HashMap<Kernel, wgpu::ComputePipeline>>,
+}
+
+/// A shader with all that varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kernel {
+    Histograms {
+        key_words: u32,
+        coded: bool,
+    },
+    Begins {
+        tile: u32,
+    },
+    Pass {
+        tiling: Tiling,
+        key_words: u32,
+        value_words: u32,
+        coded: bool,
+    },
+}
+
+impl Kernels {
+    /// The kernels of a device, none of them built yet.
+    pub fn new(device: &wgpu::Device) -> Arc<Kernels> {
+        Self::with(device, Options::default())
+    }
+
+    /// The same, with options.
+    pub fn with(device: &wgpu::Device, options: Options) -> Arc<Kernels> {
+        Arc::new(Self::made(device, options, false))
+    }
+
+    /// The same, without the checks that wgpu puts into shaders: some per cent faster.
+    ///
+    /// # Safety
+    /// The shaders stay within their bindings as long as nobody writes to the workspace or, while they are
+    /// being sorted, to keys and values; a number of keys in a buffer is cut to what the plan is for. Whoever
+    /// calls this trusts that this is so.
+    pub unsafe fn trusted(device: &wgpu::Device, options: Options) -> Arc<Kernels> {
+        Arc::new(Self::made(device, options, true))
+    }
+
+    fn made(device: &wgpu::Device, options: Options, trusted: bool) -> Kernels {
+        let (limits, info) = (device.limits(), device.adapter_info());
+        let subgroups = device.features().contains(wgpu::Features::SUBGROUP);
+        let (ranking, team_size) = if subgroups && !options.no_subgroups {
+            let most = info.subgroup_max_size;
+            (Ranking::Subgroups { most }, info.subgroup_min_size)
+        } else {
+            (Ranking::Barriers, TEAM_SIZE)
+        };
+        let storage = limits.max_compute_workgroup_storage_size;
+        let room = Room {
+            storage: storage.min(options.workgroup_storage.unwrap_or(storage)),
+            threads: limits
+                .max_compute_invocations_per_workgroup
+                .min(limits.max_compute_workgroup_size_x),
+            ranking,
+            team_size,
+        };
+        let storage = |binding| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Storage { read_only: false },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        };
+        let mut entries = vec![wgpu::BindGroupLayoutEntry {
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Uniform,
+                has_dynamic_offset: true,
+                min_binding_size: wgpu::BufferSize::new(TASK_BYTES as u64),
+            },
+            ..storage(0)
+        }];
+        entries.extend((1..8).map(storage));
+        let layout = |entries: &[wgpu::BindGroupLayoutEntry]| {
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: Some("sweepsort"),
+                entries,
+            })
+        };
+        let layouts = [layout(&entries), layout(&[storage(0)])];
+        let pipeline_layout = |layouts: &[Option<&wgpu::BindGroupLayout>]| {
+            device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some("sweepsort"),
+                bind_group_layouts: layouts,
+                immediate_size: 0,
+            })
+        };
+        let pipeline_layouts = [
+            pipeline_layout(&[Some(&layouts[0])]),
+            pipeline_layout(&[Some(&layouts[0]), Some(&layouts[1])]),
+        ];
+        Kernels {
+            device: device.clone(),
+            limits,
+            room,
+            options,
+            trusted,
+            layouts,
+            pipeline_layouts,
+            pipelines: Mutex::default(),
+        }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// How keys are ranked within a tile: `subgroups` or `barriers`.
+    pub fn ranking(&self) -> &'static str {
+        match self.room.ranking {
+            Ranking::Subgroups { .. } => "subgroups",
+            Ranking::Barriers => "barriers",
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &wgpu::Limits {
+        &self.limits
+    }
+
+    pub(crate) fn layout(&self, group: usize) -> &wgpu::BindGroupLayout {
+        &self.layouts[group]
+    }
+
+    /// Workgroups of a dispatch in one dimension at most.
+    pub(crate) fn most_groups(&self) -> u32 {
+        let most = self.limits.max_compute_workgroups_per_dimension;
+        most.min(self.options.most_groups.unwrap_or(most))
+    }
+
+    /// The tiles for keys and values of so many words.
+    pub(crate) fn tiling(&self, key_words: u32, value_words: u32) -> Result<Tiling> {
+        Tiling::choose(&self.room, key_words, value_words)
+    }
+
+    /// A pipeline, built if it is asked for for the first time.
+    ///
+    /// # Errors
+    /// [`Error::Device`](sweepsort_core::Error::Device) where the device refuses it.
+    pub(crate) fn pipeline(&self, kernel: Kernel) -> Result<wgpu::ComputePipeline> {
+        let mut pipelines = self
+            .pipelines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = pipelines.get(&kernel) {
+            return Ok(pipeline.clone());
+        }
+        let pipeline = crate::error::scoped(&self.device, || self.build(kernel))?;
+        pipelines.insert(kernel, pipeline.clone());
+        Ok(pipeline)
+    }
+
+    fn build(&self, kernel: Kernel) -> wgpu::ComputePipeline {
+        let (source, constants) = self.source(kernel);
+        let descriptor = wgpu::ShaderModuleDescriptor {
+            label: Some(kernel.name()),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        };
+        let module = if self.trusted {
+            // SAFETY: whoever made these kernels trusted the shaders, see `trusted`.
+            unsafe {
+                self.device.create_shader_module_trusted(
+                    descriptor,
+                    wgpu::ShaderRuntimeChecks::unchecked(),
+                )
+            }
+        } else {
+            self.device.create_shader_module(descriptor)
+        };
+        let layout = matches!(kernel, Kernel::Begins { .. });
+        self.device
+            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(kernel.name()),
+                layout: Some(&self.pipeline_layouts[usize::from(layout)]),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &constants,
+                    // The shaders write whatever they read.
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
+    }
+
+    /// A kernel's shader, and the values of its overrides.
+    fn source(&self, kernel: Kernel) -> (String, Vec<(&'static str, f64)>) {
+        match kernel {
+            Kernel::Histograms { key_words, coded } => {
+                let files = ["task", key_files(key_words)[0], "histograms"];
+                let source = shader::source(&files, None, 1);
+                (source, vec![("CODED", flag(coded))])
+            }
+            Kernel::Begins { tile } => {
+                let source = shader::source(&["task", "key_32", "begins"], None, 1);
+                (source, vec![("TILE", f64::from(tile))])
+            }
+            Kernel::Pass {
+                tiling,
+                key_words,
+                value_words,
+                coded,
+            } => {
+                let [key, staged] = key_files(key_words);
+                let mut files = vec!["task", key, "pass", staged, "look_back"];
+                files.extend(tiling.ranking.files());
+                let source = shader::source(&files, Some(tiling.items), value_words.max(1));
+                let constants = vec![
+                    ("THREADS", f64::from(tiling.threads)),
+                    ("TILE", f64::from(tiling.keys())),
+                    ("TEAMS", f64::from(tiling.teams)),
+                    ("TEAM_DIGITS", f64::from(tiling.teams * RADIX)),
+                    ("VALUES", flag(value_words > 0)),
+                    ("CODED", flag(coded)),
+                    ("SILENT", flag(self.options.silent)),
+                ];
+                (source, constants)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernels")
+            .field("room", &self.room)
+            .field("options", &self.options)
+            .field("trusted", &self.trusted)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Kernel {
+    fn name(&self) -> &'static str {
+        match self {
+            Kernel::Histograms { .. } => "sweepsort histograms",
+            Kernel::Begins { .. } => "sweepsort begins",
+            Kernel::Pass { .. } => "sweepsort pass",
+        }
+    }
+}
+
+/// The files that know keys of so many words.
+fn key_files(key_words: u32) -> [&'static str; 2] {
+    match key_words {
+        1 => ["key_32", "staged_32"],
+        _ => ["key_64", "staged_64"],
+    }
+}
+
+fn flag(set: bool) -> f64 {
+    f64::from(u8::from(set))
+}

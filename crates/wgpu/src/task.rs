@@ -1,0 +1,90 @@
+//! What shaders are told: `Task` of `shaders/task.wgsl`, and where things lie in `control`.
+
+use bytemuck::{Pod, Zeroable};
+use sweepsort_core::{Codec, Constants, Digit, Word};
+
+use crate::tuning::RADIX;
+
+/// Passes at most.
+pub(crate) const PASSES: usize = 8;
+
+/// Bytes of a [`Task`].
+pub(crate) const TASK_BYTES: usize = size_of::<Task>();
+
+/// The word of `control` that has the number of keys, where it comes from a buffer.
+pub(crate) const COUNT: u64 = 0;
+/// And the one that has the number of moves.
+pub(crate) const MOVES: u64 = 1;
+/// Words of `control`: 64, then twice as many as all passes' digits.
+pub(crate) const CONTROL_WORDS: u64 = 64 + 2 * PASSES as u64 * RADIX as u64;
+
+/// As `Task` of `shaders/task.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Task {
+    pub n: u32,
+    pub counted: u32,
+    pub pass_number: u32,
+    pub passes: u32,
+    pub tiles: u32,
+    pub most_groups: u32,
+    pub ties: u32,
+    pub indexed: u32,
+    pub coder: Coder,
+    pub digits: [[u32; 4]; PASSES],
+}
+
+/// The numbers of a codec, lower halves first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Coder {
+    flip: [u32; 2],
+    float_mask: [u32; 2],
+    rotate: [u32; 2],
+    infinity: [u32; 2],
+}
+
+impl Coder {
+    /// The numbers of a codec for words of type `W`, moved up to the top of a word of 32 bits if they are
+    /// narrower.
+    pub(crate) fn of<W: Word>(codec: &Codec) -> Coder {
+        let Constants {
+            xor,
+            float_mask,
+            rotate,
+            infinity,
+        } = codec.coder::<W>().constants();
+        let halves = |number: W| {
+            let number = (number.widen() as u64) << widened_by(W::BITS);
+            [number as u32, (number >> 32) as u32]
+        };
+        Coder {
+            flip: halves(xor),
+            float_mask: halves(float_mask),
+            rotate: halves(rotate),
+            infinity: halves(infinity),
+        }
+    }
+}
+
+/// By how many bits keys of so many bits are moved up, to be keys of 32 bits.
+pub(crate) fn widened_by(bits: u32) -> u32 {
+    32u32.saturating_sub(bits)
+}
+
+/// The digits of a range of bits, an even number of them: so sorted keys are where they were.
+pub(crate) fn digits(bits: std::ops::Range<u32>) -> Vec<Digit> {
+    let width = bits.end - bits.start;
+    let passes = 2 * width.div_ceil(16).max(1);
+    let mut shift = bits.start;
+    (0..passes)
+        .map(|pass| {
+            let bits = width / passes + u32::from(pass < width % passes);
+            shift += bits;
+            Digit {
+                shift: shift - bits,
+                bits,
+            }
+        })
+        .collect()
+}

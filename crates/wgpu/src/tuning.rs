@@ -1,0 +1,158 @@
+//! Which tiles a pass takes, by what a device has.
+//!
+//! The rows of [`TILES`] are tried in order; the first that fits the device's limits is taken.
+
+use sweepsort_core::{Error, Result};
+
+/// How keys are ranked within a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ranking {
+    /// By ballots of subgroups, which have at most so many threads.
+    Subgroups {
+        /// The widest that there can be.
+        most: u32,
+    },
+    /// By words in workgroup memory, between barriers.
+    Barriers,
+}
+
+impl Ranking {
+    /// The shader files for it.
+    pub(crate) fn files(self) -> &'static [&'static str] {
+        match self {
+            Ranking::Subgroups { most: ..=32 } => &["team_subgroup", "ballot_32"],
+            Ranking::Subgroups { .. } => &["team_subgroup", "ballot_128"],
+            Ranking::Barriers => &["team_barrier"],
+        }
+    }
+
+    /// Bytes of workgroup memory for each team.
+    fn team_bytes(self) -> u32 {
+        match self {
+            Ranking::Subgroups { .. } => 4 * (RADIX + 1),
+            Ranking::Barriers => 2 * 4 * RADIX,
+        }
+    }
+
+    /// Bytes of workgroup memory for each thread.
+    fn thread_bytes(self) -> u32 {
+        match self {
+            Ranking::Subgroups { .. } => 0,
+            Ranking::Barriers => 2 * 4,
+        }
+    }
+}
+
+/// What a device has that tiles depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Bytes of workgroup memory.
+    pub storage: u32,
+    /// Threads of a workgroup at most.
+    pub threads: u32,
+    /// How keys are ranked.
+    pub ranking: Ranking,
+    /// Threads of a team at least.
+    pub team_size: u32,
+}
+
+/// Digits of a pass at most.
+pub(crate) const RADIX: u32 = 256;
+
+/// Workgroup memory of a pass beside that for teams and the tile: three arrays over the digits, and some
+/// words.
+const OTHER_BYTES: u32 = 3 * 4 * RADIX + 64;
+
+/// Threads of a workgroup, and words of keys that a thread takes.
+const TILES: [(u32, u32); 8] = [
+    (384, 15),
+    (256, 14),
+    (256, 10),
+    (128, 16),
+    (128, 12),
+    (128, 8),
+    (64, 12),
+    (64, 4),
+];
+
+/// A pass's tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Tiling {
+    pub ranking: Ranking,
+    pub threads: u32,
+    /// Keys of a thread.
+    pub items: u32,
+    /// Teams of a workgroup at most.
+    pub teams: u32,
+}
+
+impl Tiling {
+    /// The tiles for keys of so many words with values of so many.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] that names the limit which is short.
+    pub(crate) fn choose(room: &Room, key_words: u32, value_words: u32) -> Result<Tiling> {
+        let fits = |&(threads, words): &(u32, u32)| {
+            let tiling = Tiling::of(room, threads, words, key_words, value_words);
+            threads <= room.threads
+                && threads.is_multiple_of(room.most_team_size())
+                && tiling.storage(key_words) <= room.storage
+        };
+        let found = TILES.iter().find(|row| fits(row));
+        let &(threads, words) = found.ok_or_else(|| {
+            let (threads, words) = TILES[TILES.len() - 1];
+            let least = Tiling::of(room, threads, words, key_words, value_words);
+            Error::Unsupported {
+                engine: "wgpu",
+                what: format!(
+                    "a device with {} bytes of workgroup memory \
+                     (max_compute_workgroup_storage_size) and {} threads a workgroup \
+                     (max_compute_invocations_per_workgroup)",
+                    room.storage, room.threads
+                ),
+                instead: format!(
+                    "one with {} bytes and {threads} threads",
+                    least.storage(key_words)
+                ),
+            }
+        })?;
+        Ok(Tiling::of(room, threads, words, key_words, value_words))
+    }
+
+    fn of(room: &Room, threads: u32, words: u32, key_words: u32, value_words: u32) -> Tiling {
+        // A thread holds its keys and values in registers.
+        let words = match value_words {
+            0..=2 => words,
+            _ => words / 2,
+        };
+        Tiling {
+            ranking: room.ranking,
+            threads,
+            items: (words / key_words).max(1),
+            teams: threads / room.team_size,
+        }
+    }
+
+    /// Keys of a tile.
+    pub(crate) fn keys(&self) -> u32 {
+        self.threads * self.items
+    }
+
+    /// Bytes of workgroup memory.
+    fn storage(&self, key_words: u32) -> u32 {
+        self.teams * self.ranking.team_bytes()
+            + self.threads * self.ranking.thread_bytes()
+            + 4 * key_words * self.keys()
+            + OTHER_BYTES
+    }
+}
+
+impl Room {
+    /// Threads of a team at most.
+    fn most_team_size(&self) -> u32 {
+        match self.ranking {
+            Ranking::Subgroups { most } => most,
+            Ranking::Barriers => self.team_size,
+        }
+    }
+}
