@@ -12,14 +12,15 @@
 override THREADS: u32;
 // Keys of a tile: THREADS * ITEMS.
 override TILE: u32;
-// Teams that a workgroup can have at most; and words for the digits of all of them.
-override TEAMS: u32;
+// Words for the digits of all teams.
 override TEAM_DIGITS: u32;
 // Whether values travel.
 override VALUES: bool;
 
-// Keys of a thread, and words of a value; other numbers are put in where shaders are made.
+// Keys of a thread, teams that a workgroup can have at most, and words of a value; other numbers are put in
+// where shaders are made.
 const ITEMS: u32 = 4u;
+const TEAMS: u32 = 2u;
 const VALUE_WORDS: u32 = 1u;
 
 var<workgroup> ticket: u32;
@@ -51,6 +52,7 @@ fn pass_over() {
     let bits = task.digits[number].xy;
     let n = number_of_keys();
     if (thread == 0u) {
+        atomicStore(&stuck, 0u);
         ticket = atomicAdd(&control[TICKETS + number], 1u);
         route = atomicLoad(&control[ROUTES + number]);
     }
@@ -94,11 +96,15 @@ fn pass_over() {
     }
 
     // rank; what is beyond the last key ranks behind all keys
-    var place: array<u32, ITEMS>;
     var digits: array<u32, ITEMS>;
+    var counted: array<Counted, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
         digits[k] = select(RADIX - 1u, digit(code(key[k]), bits), mine + k * team_size < held);
-        place[k] = rank(digits[k]);
+        counted[k] = count_key(digits[k]);
+    }
+    var place: array<u32, ITEMS>;
+    for (var k = 0u; k < ITEMS; k++) {
+        place[k] = rank(counted[k]);
     }
     workgroupBarrier();
 
@@ -108,18 +114,18 @@ fn pass_over() {
         let d = c + thread;
         let idle = d >= RADIX;
         var count = 0u;
+        var team_begin: array<u32, TEAMS>;
         if (!idle) {
             for (var t = 0u; t < TEAMS; t++) {
-                let team_count = atomicLoad(&counters[t * RADIX + d]);
-                atomicStore(&counters[t * RADIX + d], count);
-                count += team_count;
+                team_begin[t] = count;
+                count += atomicLoad(&counters[t * RADIX + d]);
             }
             publish(row, d, select(IS_COUNT, IS_SUM, tile == 0u) | count);
         }
         let begin = carried + scan(count);
         if (!idle) {
             for (var t = 0u; t < TEAMS; t++) {
-                atomicAdd(&counters[t * RADIX + d], begin);
+                atomicStore(&counters[t * RADIX + d], begin + team_begin[t]);
             }
             tile_counts[d] = count;
             bases[d] = begin;
@@ -143,36 +149,37 @@ fn pass_over() {
     for (var c = 0u; c < RADIX; c += THREADS) {
         let d = c + thread;
         let idle = d >= RADIX;
+        let begin = atomicLoad(&control[BEGINS + number * RADIX + min(d, RADIX - 1u)]);
         let before = look_back(first, row, d, idle, source, bits);
         if (!idle) {
             publish(row, d, IS_SUM | (before + tile_counts[d]));
-            bases[d] = atomicLoad(&control[BEGINS + number * RADIX + d]) + before - bases[d];
+            bases[d] = begin + before - bases[d];
         }
     }
     workgroupBarrier();
 
     // scatter
-    var to: array<u32, ITEMS>;
+    var place_to: array<u32, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
         key[k] = staged_key(k * THREADS + thread);
-        to[k] = bases[digit(code(key[k]), bits)] + k * THREADS + thread;
+        place_to[k] = bases[digit(code(key[k]), bits)] + k * THREADS + thread;
     }
     if (!odd) {
         for (var k = 0u; k < ITEMS; k++) {
             if (k * THREADS + thread < held) {
-                keys_b[to[k]] = key[k];
+                keys_b[place_to[k]] = key[k];
             }
         }
     } else if (!indexed) {
         for (var k = 0u; k < ITEMS; k++) {
             if (k * THREADS + thread < held) {
-                keys_a[to[k]] = key[k];
+                keys_a[place_to[k]] = key[k];
             }
         }
     } else if (move_number + 1u < atomicLoad(&control[MOVES])) {
         for (var k = 0u; k < ITEMS; k++) {
             if (k * THREADS + thread < held) {
-                keys_c[to[k]] = key[k];
+                keys_c[place_to[k]] = key[k];
             }
         }
     }
@@ -206,13 +213,13 @@ fn pass_over() {
         if (odd) {
             for (var k = 0u; k < ITEMS; k++) {
                 if (k * THREADS + thread < held) {
-                    values_a[to[k]] = value[k];
+                    values_a[place_to[k]] = value[k];
                 }
             }
         } else {
             for (var k = 0u; k < ITEMS; k++) {
                 if (k * THREADS + thread < held) {
-                    values_b[to[k]] = value[k];
+                    values_b[place_to[k]] = value[k];
                 }
             }
         }

@@ -29,8 +29,13 @@ fn main(@builtin(local_invocation_index) invocation: u32) {
     pass_over();
 }
 
-// The rank of this thread's key among those of the same digit that its team has had.
-fn rank(digit: u32) -> u32 {
+// A key's rank among those of the same digit that its team has had.
+struct Counted {
+    rank: u32,
+}
+
+// Counts a key of each thread.
+fn count_key(digit: u32) -> Counted {
     let place = team * RADIX + digit;
     atomicOr(&ballots[place], 1u << lane);
     workgroupBarrier();
@@ -43,7 +48,11 @@ fn rank(digit: u32) -> u32 {
         atomicStore(&ballots[place], 0u);
     }
     workgroupBarrier();
-    return before + countOneBits(peers & ((1u << lane) - 1u));
+    return Counted(before + countOneBits(peers & ((1u << lane) - 1u)));
+}
+
+fn rank(key: Counted) -> u32 {
+    return key.rank;
 }
 
 // The sum of `x` over the threads before this one.

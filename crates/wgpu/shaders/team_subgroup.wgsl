@@ -26,8 +26,16 @@ fn main(
     pass_over();
 }
 
-// The rank of this thread's key among those of the same digit that its team has had.
-fn rank(digit: u32) -> u32 {
+// A key that its team has counted: how many with its digit came before, known to the leader of those that
+// came with it; that leader; and how many of these stand below.
+struct Counted {
+    before: u32,
+    leader: u32,
+    below: u32,
+}
+
+// Counts a key of each thread.
+fn count_key(digit: u32) -> Counted {
     var peers = ballot(true);
     for (var b = 0u; b < 8u; b++) {
         let is_set = ((digit >> b) & 1u) != 0u;
@@ -39,7 +47,13 @@ fn rank(digit: u32) -> u32 {
     if (lane == leader) {
         before = atomicAdd(&counters[team * RADIX + digit], count(peers));
     }
-    return subgroupShuffle(before, leader) + count(peers & below(lane));
+    return Counted(before, leader, count(peers & below(lane)));
+}
+
+// The rank of a key among those of the same digit that the team has. Apart from the counting, so that nobody
+// waits for one key's counter before the next key is counted.
+fn rank(key: Counted) -> u32 {
+    return subgroupShuffle(key.before, key.leader) + key.below;
 }
 
 // The sum of `x` over the threads before this one, of those that are not idle; these are the first ones.
@@ -50,8 +64,8 @@ fn scan(x: u32) -> u32 {
     }
     workgroupBarrier();
     var before = 0u;
-    for (var t = 0u; t < team; t++) {
-        before += team_sums[t];
+    for (var t = 0u; t < TEAMS; t++) {
+        before += select(0u, team_sums[t], t < team);
     }
     workgroupBarrier();
     return before + sum - x;

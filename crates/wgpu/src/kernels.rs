@@ -20,6 +20,8 @@ pub struct Options {
     pub no_subgroups: bool,
     /// Bytes of workgroup memory to be used at most.
     pub workgroup_storage: Option<u32>,
+    /// Threads of a workgroup and words of keys that each takes, instead of the engine's choice.
+    pub tile: Option<(u32, u32)>,
     /// Workgroups of a dispatch in one dimension at most; from there on it has two.
     pub most_groups: Option<u32>,
     /// Whether no tile tells others what it counted, so that every one is counted again by those after it.
@@ -99,6 +101,7 @@ impl Kernels {
                 .min(limits.max_compute_workgroup_size_x),
             ranking,
             team_size,
+            tile: options.tile,
         };
         let storage = |binding| wgpu::BindGroupLayoutEntry {
             binding,
@@ -236,11 +239,11 @@ impl Kernels {
         match kernel {
             Kernel::Histograms { key_words, coded } => {
                 let files = ["task", key_files(key_words)[0], "histograms"];
-                let source = shader::source(&files, None, 1);
+                let source = shader::source(&files, &[], 1);
                 (source, vec![("CODED", flag(coded))])
             }
             Kernel::Begins { tile } => {
-                let source = shader::source(&["task", "key_32", "begins"], None, 1);
+                let source = shader::source(&["task", "key_32", "begins"], &[], 1);
                 (source, vec![("TILE", f64::from(tile))])
             }
             Kernel::Pass {
@@ -252,11 +255,11 @@ impl Kernels {
                 let [key, staged] = key_files(key_words);
                 let mut files = vec!["task", key, "pass", staged, "look_back"];
                 files.extend(tiling.ranking.files());
-                let source = shader::source(&files, Some(tiling.items), value_words.max(1));
+                let asked = [("ITEMS", tiling.items), ("TEAMS", tiling.teams)];
+                let source = shader::source(&files, &asked, value_words.max(1));
                 let constants = vec![
                     ("THREADS", f64::from(tiling.threads)),
                     ("TILE", f64::from(tiling.keys())),
-                    ("TEAMS", f64::from(tiling.teams)),
                     ("TEAM_DIGITS", f64::from(tiling.teams * RADIX)),
                     ("VALUES", flag(value_words > 0)),
                     ("CODED", flag(coded)),

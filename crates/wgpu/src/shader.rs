@@ -1,10 +1,9 @@
 //! Shaders made of the files in `shaders/`.
 //!
 //! A shader is some of the files, one after the other: WGSL lets declarations come in any order. As they
-//! stand they are valid, for [`ITEMS`] keys a thread and values of one word. What is made of them differs
-//! in two ways only:
+//! stand they are valid, but for the type `Value`. What is made of them differs in two ways only:
 //!
-//! * the numbers of `const ITEMS` and `const VALUE_WORDS` are those asked for, and `Value` is a type;
+//! * `Value` is a type, and the numbers of `const ITEMS`, `TEAMS` and `VALUE_WORDS` are those asked for;
 //! * a loop `for (var k = 0u; k < LIMIT; k++) {` whose limit is a number known here is written out, its
 //!   body once for each `k`, and a local `var name: array<T, LIMIT>;` becomes `name_0`, `name_1` and so
 //!   on. Arrays that are indexed by a loop would lie in memory, and loops are checked at every turn for
@@ -50,9 +49,9 @@ pub const FILES: [File; 13] = [
     file!("team_subgroup"),
 ];
 
-/// The shader made of these files, whose names must be known, for so many keys a thread (if it has a say
-/// in that) and so many words a value.
-pub(crate) fn source(names: &[&str], items: Option<u32>, value_words: u32) -> String {
+/// The shader made of these files, whose names must be known, with the constants that are asked for and
+/// values of so many words.
+pub(crate) fn source(names: &[&str], asked: &[(&str, u32)], value_words: u32) -> String {
     let mut text = format!("alias Value = {};\n\n", value_type(value_words));
     for name in names {
         let file = FILES.iter().find(|file| file.name == *name);
@@ -62,20 +61,17 @@ pub(crate) fn source(names: &[&str], items: Option<u32>, value_words: u32) -> St
     let mut numbers = HashMap::new();
     let mut lines = Vec::new();
     for line in text.lines() {
-        let asked = match constant(line) {
-            Some(("ITEMS", _)) => items.map(|items| ("ITEMS", items)),
-            Some(("VALUE_WORDS", _)) => Some(("VALUE_WORDS", value_words)),
-            _ => None,
-        };
-        if let Some((name, number)) = asked {
-            lines.push(format!("const {name}: u32 = {number}u;"));
-            numbers.insert(name.to_owned(), number);
+        let Some((name, number)) = constant(line) else {
+            lines.push(line.to_owned());
             continue;
-        }
-        if let Some((name, number)) = constant(line) {
-            numbers.insert(name.to_owned(), number);
-        }
-        lines.push(line.to_owned());
+        };
+        let number = match asked.iter().find(|asked| asked.0 == name) {
+            Some(&(_, number)) => number,
+            None if name == "VALUE_WORDS" => value_words,
+            None => number,
+        };
+        numbers.insert(name.to_owned(), number);
+        lines.push(format!("const {name}: u32 = {number}u;"));
     }
     let mut unrolled = Unrolled::default();
     unrolled.write(&lines, &numbers);

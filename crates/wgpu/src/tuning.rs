@@ -54,6 +54,8 @@ pub(crate) struct Room {
     pub ranking: Ranking,
     /// Threads of a team at least.
     pub team_size: u32,
+    /// A row to take instead of those of [`TILES`].
+    pub tile: Option<(u32, u32)>,
 }
 
 /// Digits of a pass at most.
@@ -98,9 +100,10 @@ impl Tiling {
                 && threads.is_multiple_of(room.most_team_size())
                 && tiling.storage(key_words) <= room.storage
         };
-        let found = TILES.iter().find(|row| fits(row));
+        let rows = room.tile.as_ref().map_or(&TILES[..], std::slice::from_ref);
+        let found = rows.iter().find(|row| fits(row));
         let &(threads, words) = found.ok_or_else(|| {
-            let (threads, words) = TILES[TILES.len() - 1];
+            let (threads, words) = rows[rows.len() - 1];
             let least = Tiling::of(room, threads, words, key_words, value_words);
             Error::Unsupported {
                 engine: "wgpu",
