@@ -13,6 +13,10 @@ use crate::tuning::{RADIX, Ranking, Room, Tiling};
 /// Threads of a team where there are no subgroups.
 const TEAM_SIZE: u32 = 32;
 
+/// The vendor (NVIDIA) whose devices begin workgroups in the order of their numbers, as far as was seen. Were
+/// it otherwise, tiles would be counted for those that have not begun: slow, but right.
+const BEGINS_IN_ORDER: u32 = 0x10de;
+
 /// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -24,6 +28,8 @@ pub struct Options {
     pub tile: Option<(u32, u32)>,
     /// Workgroups of a dispatch in one dimension at most; from there on it has two.
     pub most_groups: Option<u32>,
+    /// Whether tiles are taken by tickets, though the device begins workgroups in order.
+    pub ticketed: bool,
     /// Whether no tile tells others what it counted, so that every one is counted again by those after it.
     /// Slow, and for tests alone.
     pub silent: bool,
@@ -36,6 +42,8 @@ pub struct Kernels {
     device: wgpu::Device,
     limits: wgpu::Limits,
     room: Room,
+    /// Whether tiles are taken by tickets.
+    ticketed: bool,
     options: Options,
     trusted: bool,
     /// Task and arrays; and what the second shader writes.
@@ -144,6 +152,7 @@ impl Kernels {
             device: device.clone(),
             limits,
             room,
+            ticketed: options.ticketed || info.vendor != BEGINS_IN_ORDER,
             options,
             trusted,
             layouts,
@@ -255,14 +264,20 @@ impl Kernels {
                 let [key, staged] = key_files(key_words);
                 let mut files = vec!["task", key, "pass", staged, "look_back"];
                 files.extend(tiling.ranking.files());
-                let asked = [("ITEMS", tiling.items), ("TEAMS", tiling.teams)];
+                let asked = [
+                    ("ITEMS", tiling.items),
+                    ("SHARES", tiling.shares()),
+                    ("TEAMS", tiling.teams),
+                ];
                 let source = shader::source(&files, &asked, value_words.max(1));
                 let constants = vec![
                     ("THREADS", f64::from(tiling.threads)),
                     ("TILE", f64::from(tiling.keys())),
                     ("TEAM_DIGITS", f64::from(tiling.teams * RADIX)),
+                    ("ROOM", f64::from(tiling.room_words(key_words))),
                     ("VALUES", flag(value_words > 0)),
                     ("CODED", flag(coded)),
+                    ("TICKETED", flag(self.ticketed)),
                     ("SILENT", flag(self.options.silent)),
                 ];
                 (source, constants)

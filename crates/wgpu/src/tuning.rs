@@ -26,11 +26,11 @@ impl Ranking {
         }
     }
 
-    /// Bytes of workgroup memory for each team.
-    fn team_bytes(self) -> u32 {
+    /// Words of workgroup memory for each team while it counts keys: counters, and ballots.
+    fn team_words(self) -> u32 {
         match self {
-            Ranking::Subgroups { .. } => 4 * (RADIX + 1),
-            Ranking::Barriers => 2 * 4 * RADIX,
+            Ranking::Subgroups { .. } => RADIX,
+            Ranking::Barriers => 2 * RADIX,
         }
     }
 
@@ -61,12 +61,18 @@ pub(crate) struct Room {
 /// Digits of a pass at most.
 pub(crate) const RADIX: u32 = 256;
 
-/// Workgroup memory of a pass beside that for teams and the tile: three arrays over the digits, and some
-/// words.
-const OTHER_BYTES: u32 = 3 * 4 * RADIX + 64;
+/// Workgroup memory of a pass beside that for teams and the tile: a word for each digit and for each team, and
+/// some more.
+const OTHER_BYTES: u32 = 4 * RADIX + 160;
 
 /// Threads of a workgroup, and words of keys that a thread takes.
-const TILES: [(u32, u32); 8] = [
+///
+/// The first rows are those of an NVIDIA H200, for keys of one word with up to one word of value, for keys of
+/// two words, and (256 threads, 14 words) for others. Its driver gives the workgroups of a multiprocessor 48 KiB together, so that two
+/// of these run at a time; the more keys they have between them, the better.
+const TILES: [(u32, u32); 11] = [
+    (256, 22),
+    (320, 18),
     (384, 15),
     (256, 14),
     (256, 10),
@@ -74,8 +80,18 @@ const TILES: [(u32, u32); 8] = [
     (128, 12),
     (128, 8),
     (64, 12),
+    (64, 8),
     (64, 4),
 ];
+
+/// The first row of [`TILES`] for keys and values of so many words.
+fn first_row(key_words: u32, value_words: u32) -> usize {
+    match (key_words, value_words) {
+        (1, 0 | 1) => 0,
+        (2, _) => 1,
+        _ => 3,
+    }
+}
 
 /// A pass's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,16 +111,17 @@ impl Tiling {
     /// [`Error::Unsupported`] that names the limit which is short.
     pub(crate) fn choose(room: &Room, key_words: u32, value_words: u32) -> Result<Tiling> {
         let fits = |&(threads, words): &(u32, u32)| {
-            let tiling = Tiling::of(room, threads, words, key_words, value_words);
+            let tiling = Tiling::of(room, threads, words, key_words);
             threads <= room.threads
                 && threads.is_multiple_of(room.most_team_size())
                 && tiling.storage(key_words) <= room.storage
         };
-        let rows = room.tile.as_ref().map_or(&TILES[..], std::slice::from_ref);
+        let rows = &TILES[first_row(key_words, value_words)..];
+        let rows = room.tile.as_ref().map_or(rows, std::slice::from_ref);
         let found = rows.iter().find(|row| fits(row));
         let &(threads, words) = found.ok_or_else(|| {
             let (threads, words) = rows[rows.len() - 1];
-            let least = Tiling::of(room, threads, words, key_words, value_words);
+            let least = Tiling::of(room, threads, words, key_words);
             Error::Unsupported {
                 engine: "wgpu",
                 what: format!(
@@ -119,15 +136,10 @@ impl Tiling {
                 ),
             }
         })?;
-        Ok(Tiling::of(room, threads, words, key_words, value_words))
+        Ok(Tiling::of(room, threads, words, key_words))
     }
 
-    fn of(room: &Room, threads: u32, words: u32, key_words: u32, value_words: u32) -> Tiling {
-        // A thread holds its keys and values in registers.
-        let words = match value_words {
-            0..=2 => words,
-            _ => words / 2,
-        };
+    fn of(room: &Room, threads: u32, words: u32, key_words: u32) -> Tiling {
         Tiling {
             ranking: room.ranking,
             threads,
@@ -136,17 +148,24 @@ impl Tiling {
         }
     }
 
+    /// Digits of a thread.
+    pub(crate) fn shares(&self) -> u32 {
+        RADIX.div_ceil(self.threads)
+    }
+
     /// Keys of a tile.
     pub(crate) fn keys(&self) -> u32 {
         self.threads * self.items
     }
 
+    /// Words of workgroup memory in which first the teams count and then the tile is put in order.
+    pub(crate) fn room_words(&self, key_words: u32) -> u32 {
+        (self.teams * self.ranking.team_words()).max(key_words * self.keys())
+    }
+
     /// Bytes of workgroup memory.
     fn storage(&self, key_words: u32) -> u32 {
-        self.teams * self.ranking.team_bytes()
-            + self.threads * self.ranking.thread_bytes()
-            + 4 * key_words * self.keys()
-            + OTHER_BYTES
+        4 * self.room_words(key_words) + self.threads * self.ranking.thread_bytes() + OTHER_BYTES
     }
 }
 
