@@ -1,5 +1,8 @@
 //! The shaders of a device: what is chosen for it, and its pipelines, each built when first asked for.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +11,7 @@ use sweepsort_core::Result;
 
 use crate::shader;
 use crate::task::TASK_BYTES;
-use crate::tuning::{RADIX, Ranking, Room, Tiling};
-
-/// Threads of a team where there are no subgroups.
-const TEAM_SIZE: u32 = 32;
+use crate::tuning::{RADIX, Ranking, Room, TEAM_SIZE, Tiling};
 
 /// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,9 +157,10 @@ impl Kernels {
         &self.device
     }
 
-    /// How keys are ranked within a tile: `subgroups` or `barriers`.
+    /// How keys of 32 bits are ranked within a tile: `subgroups` or `barriers`.
     pub fn ranking(&self) -> &'static str {
-        match self.room.ranking {
+        let tiling = self.tiling(1, 0);
+        match tiling.map_or(self.room.ranking, |tiling| tiling.ranking) {
             Ranking::Subgroups { .. } => "subgroups",
             Ranking::Barriers => "barriers",
         }
@@ -202,7 +203,7 @@ impl Kernels {
     }
 
     fn build(&self, kernel: Kernel) -> wgpu::ComputePipeline {
-        let (source, constants) = self.source(kernel);
+        let (source, constants) = Self::source(kernel, self.options.silent);
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(kernel.name()),
             source: wgpu::ShaderSource::Wgsl(source.into()),
@@ -234,8 +235,8 @@ impl Kernels {
             })
     }
 
-    /// A kernel's shader, and the values of its overrides.
-    fn source(&self, kernel: Kernel) -> (String, Vec<(&'static str, f64)>) {
+    /// A kernel's shader, and the values of its overrides. `silent` as in [`Options`].
+    fn source(kernel: Kernel, silent: bool) -> (String, Vec<(&'static str, f64)>) {
         match kernel {
             Kernel::Histograms { key_words, coded } => {
                 let files = ["task", key_files(key_words)[0], "histograms"];
@@ -263,7 +264,7 @@ impl Kernels {
                     ("TEAM_DIGITS", f64::from(tiling.teams * RADIX)),
                     ("VALUES", flag(value_words > 0)),
                     ("CODED", flag(coded)),
-                    ("SILENT", flag(self.options.silent)),
+                    ("SILENT", flag(silent)),
                 ];
                 (source, constants)
             }

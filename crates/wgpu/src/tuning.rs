@@ -1,6 +1,10 @@
 //! Which tiles a pass takes, by what a device has.
 //!
-//! The rows of [`TILES`] are tried in order; the first that fits the device's limits is taken.
+//! The rows of [`TILES`] are tried in order; the first that fits the device's limits is taken. Where none
+//! does by subgroups, whose counters take the more memory the narrower they are, it is tried without.
+
+#[cfg(test)]
+pub(crate) mod tests;
 
 use sweepsort_core::{Error, Result};
 
@@ -58,6 +62,9 @@ pub(crate) struct Room {
     pub tile: Option<(u32, u32)>,
 }
 
+/// Threads of a team where there are no subgroups.
+pub(crate) const TEAM_SIZE: u32 = 32;
+
 /// Digits of a pass at most.
 pub(crate) const RADIX: u32 = 256;
 
@@ -94,17 +101,24 @@ impl Tiling {
     /// # Errors
     /// [`Error::Unsupported`] that names the limit which is short.
     pub(crate) fn choose(room: &Room, key_words: u32, value_words: u32) -> Result<Tiling> {
-        let fits = |&(threads, words): &(u32, u32)| {
-            let tiling = Tiling::of(room, threads, words, key_words, value_words);
-            threads <= room.threads
-                && threads.is_multiple_of(room.most_team_size())
+        let of = |room, (threads, words)| Tiling::of(room, threads, words, key_words, value_words);
+        let fits = |room: &Room, tiling: &Tiling| {
+            tiling.threads <= room.threads
+                && tiling.threads.is_multiple_of(room.most_team_size())
                 && tiling.storage(key_words) <= room.storage
         };
+        let without = Room {
+            ranking: Ranking::Barriers,
+            team_size: TEAM_SIZE,
+            ..*room
+        };
         let rows = room.tile.as_ref().map_or(&TILES[..], std::slice::from_ref);
-        let found = rows.iter().find(|row| fits(row));
-        let &(threads, words) = found.ok_or_else(|| {
-            let (threads, words) = rows[rows.len() - 1];
-            let least = Tiling::of(room, threads, words, key_words, value_words);
+        let found = [room, &without].into_iter().find_map(|room| {
+            let mut tilings = rows.iter().map(|&row| of(room, row));
+            tilings.find(|tiling| fits(room, tiling))
+        });
+        found.ok_or_else(|| {
+            let least = of(&without, rows[rows.len() - 1]);
             Error::Unsupported {
                 engine: "wgpu",
                 what: format!(
@@ -114,12 +128,12 @@ impl Tiling {
                     room.storage, room.threads
                 ),
                 instead: format!(
-                    "one with {} bytes and {threads} threads",
-                    least.storage(key_words)
+                    "one with {} bytes and {} threads",
+                    least.storage(key_words),
+                    least.threads
                 ),
             }
-        })?;
-        Ok(Tiling::of(room, threads, words, key_words, value_words))
+        })
     }
 
     fn of(room: &Room, threads: u32, words: u32, key_words: u32, value_words: u32) -> Tiling {
@@ -142,7 +156,7 @@ impl Tiling {
     }
 
     /// Bytes of workgroup memory.
-    fn storage(&self, key_words: u32) -> u32 {
+    pub(crate) fn storage(&self, key_words: u32) -> u32 {
         self.teams * self.ranking.team_bytes()
             + self.threads * self.ranking.thread_bytes()
             + 4 * key_words * self.keys()
