@@ -1,6 +1,6 @@
 //! The cases of the wgpu engine: on a GPU, and on a software adapter as far as that gets in a minute.
 
-mod buffers;
+mod count;
 mod guards;
 mod large;
 mod limits;
@@ -93,7 +93,7 @@ pub fn wgpu_cases(place: Place) -> Vec<Case> {
     };
     let mut cases = vec![
         case("limits".to_owned(), limits::run),
-        case("count".to_owned(), buffers::count),
+        case("count".to_owned(), count::run),
         case("canaries".to_owned(), guards::run),
         case("threads".to_owned(), threads::run),
     ];

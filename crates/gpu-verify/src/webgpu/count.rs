@@ -9,10 +9,16 @@ use super::rig::{Records, Rig, USAGE};
 
 /// Counts of none, one, some, all and more than all; what lies behind them stays as it is. Returns how
 /// many sorts there were.
-pub fn count(place: Place) -> Result<usize> {
-    let rig = Rig::open(place, Options::default())?;
-    let sorts = counts::<u32>(&rig)? + counts::<u64>(&rig)?;
-    rig.is_well()?;
+pub fn run(place: Place) -> Result<usize> {
+    let options = Options::default();
+    let mut sorts = 0;
+    for rig in [
+        Rig::open(place, options)?,
+        Rig::open(place, options)?.trusted(options),
+    ] {
+        sorts += counts::<u32>(&rig)? + counts::<u64>(&rig)?;
+        rig.is_well()?;
+    }
     Ok(sorts)
 }
 
