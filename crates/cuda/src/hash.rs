@@ -1,8 +1,8 @@
 //! The hash of the kernels' sources and images, which says whether a GPU has run them as they are.
 //!
-//! It stands in a file of its own, free of the crate, because three programs share it: the build
-//! script, which puts it into the crate; `cargo xtask`, which compares it with `verified.json`; and
-//! the tests.
+//! It stands in a file of its own, free of the crate, because several programs share it: the build
+//! script, which puts it into the crate; `cargo xtask`, which compares it with `verified.json`; the
+//! tests; and `gpu-verify`, which hashes another engine's sources in the same way.
 
 use std::fs;
 use std::io;
@@ -22,15 +22,24 @@ pub fn sources_hash(root: &Path, folders: &[&str]) -> io::Result<String> {
         collect(root, Path::new(folder), &mut files)?;
     }
     files.sort();
+    let mut contents = Vec::new();
+    for (name, path) in files {
+        contents.push((name, fs::read(path)?));
+    }
+    Ok(contents_hash(&contents))
+}
+
+/// The same of files with these names and contents, in this order.
+pub fn contents_hash(files: &[(impl AsRef<str>, impl AsRef<[u8]>)]) -> String {
     let mut hash = Sha256::new();
-    for (name, path) in &files {
-        let content = fs::read(path)?;
-        hash.update(name.as_bytes());
+    for (name, content) in files {
+        let content = content.as_ref();
+        hash.update(name.as_ref());
         hash.update([0]);
         hash.update((content.len() as u64).to_le_bytes());
-        hash.update(&content);
+        hash.update(content);
     }
-    Ok(hex(&hash.finalize()))
+    hex(&hash.finalize())
 }
 
 /// The SHA-256 of some bytes, in hexadecimal digits.

@@ -28,10 +28,27 @@
 //! | `hybrid/graph` | one graph for each width and size, replayed with every pattern |
 //! | `hybrid/streams` | keys alone of all widths sorted at once, two streams sharing a plan |
 //! | `large/…`, `hybrid/large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
+//!
+//! Those were the CUDA engine's. The wgpu engine's own:
+//!
+//! | cases | what they prove |
+//! |---|---|
+//! | `wgpu/limits` | shapes, buffers and tasks that are refused: errors that say what would do, no panic |
+//! | `wgpu/count` | a number of keys that stands in a buffer; what lies behind stays as it is |
+//! | `wgpu/canaries` | parts of buffers with others' bytes around, workspaces that hold anything |
+//! | `wgpu/threads` | threads that build pipelines at once, share a plan, and share the engine |
+//! | `wgpu/suite/…` | the testkit's table, by every kind of shaders and dispatches |
+//! | `wgpu/large/…` | up to 2^28 keys, checked by the host: order, multiset, stability |
+//! | `wgpu/lost` | memory that is short, and then is not |
+//!
+//! An adapter that needs no GPU runs these too, with fewer keys: the ordinary tests do so.
 
 mod bisection;
 mod checks;
 mod golden;
+#[path = "../../cuda/src/hash.rs"]
+#[allow(dead_code, reason = "files are hashed here that were compiled in")]
+mod hash;
 mod hybrid;
 mod keys;
 mod large;
@@ -41,6 +58,7 @@ mod record;
 mod resident;
 mod rig;
 mod sorting;
+mod webgpu;
 
 use sweepsort_core::{Width, with_width};
 use sweepsort_cuda::CudaEngine;
@@ -48,6 +66,7 @@ use sweepsort_cuda::classic::{Algorithm, MAX_KEYS};
 use sweepsort_testkit::suite::{self, Scope};
 
 pub use record::{EngineRecord, Passed, Verified};
+pub use webgpu::{Place, wgpu_cases, wgpu_sources};
 
 /// Something that must hold on a GPU.
 pub struct Case {

@@ -7,10 +7,13 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Instant, SystemTime};
 
-use anyhow::{Result, anyhow};
-use clap::Parser;
+use anyhow::{Result, anyhow, bail};
+use clap::{Parser, ValueEnum};
 use sweepsort_cuda::{Device, SOURCES};
-use sweepsort_gpu_verify::{EngineRecord, Passed, Verified, cuda_cases};
+use sweepsort_gpu_verify::{
+    Case, EngineRecord, Passed, Place, Verified, cuda_cases, wgpu_cases, wgpu_sources,
+};
+use sweepsort_wgpu::Adapter;
 
 /// Runs the suite of the GPU engines on this machine's GPU
 #[derive(Parser)]
@@ -18,6 +21,9 @@ struct Cli {
     /// The record, read and written
     #[arg(long, default_value = "verified.json")]
     record: PathBuf,
+    /// Only this engine; otherwise each for which there is a device here
+    #[arg(long)]
+    engine: Option<Engine>,
     /// Only cases whose name contains this
     #[arg(long, default_value = "")]
     only: String,
@@ -32,15 +38,82 @@ struct Cli {
     case: Option<String>,
 }
 
+/// An engine that has cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    Cuda,
+    Wgpu,
+}
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Cuda => "cuda",
+            Engine::Wgpu => "wgpu",
+        }
+    }
+
+    fn cases(self) -> Vec<Case> {
+        match self {
+            Engine::Cuda => cuda_cases(),
+            Engine::Wgpu => wgpu_cases(Place::Gpu),
+        }
+    }
+
+    /// Its place in the record.
+    fn entry(self, verified: &mut Verified) -> &mut Option<EngineRecord> {
+        match self {
+            Engine::Cuda => &mut verified.cuda,
+            Engine::Wgpu => &mut verified.wgpu,
+        }
+    }
+
+    /// The record of a run on this machine, with no case yet.
+    fn here(self) -> Result<EngineRecord> {
+        let (sources, device, driver) = match self {
+            Engine::Cuda => {
+                let devices = Device::all().map_err(|error| anyhow!("{error}"))?;
+                let driver = Device::driver_release().unwrap_or("unknown");
+                (
+                    SOURCES.to_owned(),
+                    devices[0].name.clone(),
+                    driver.to_owned(),
+                )
+            }
+            Engine::Wgpu => {
+                let adapter = Adapter::preferred()?;
+                let facts = adapter.facts();
+                if facts.software {
+                    bail!("{} is a software adapter, and no GPU", facts.name);
+                }
+                let driver = format!("{} through {}", facts.driver, facts.backend);
+                (wgpu_sources(), facts.name.clone(), driver)
+            }
+        };
+        Ok(EngineRecord {
+            sources,
+            device,
+            driver,
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            passed: Vec::new(),
+        })
+    }
+}
+
 fn main() -> Result<ExitCode> {
     let cli = Cli::parse();
-    let cases = cuda_cases();
+    let engines = match cli.engine {
+        Some(engine) => vec![engine],
+        None => Engine::value_variants().to_vec(),
+    };
     if cli.list {
-        cases.iter().for_each(|case| println!("{}", case.name));
+        let cases = engines.iter().flat_map(|engine| engine.cases());
+        cases.for_each(|case| println!("{}", case.name));
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = &cli.case {
-        let case = cases.iter().find(|case| case.name == *name);
+        let mut cases = engines.iter().flat_map(|engine| engine.cases());
+        let case = cases.find(|case| case.name == *name);
         let case = case.ok_or_else(|| anyhow!("there is no case {name}"))?;
         match case.run() {
             Ok(compared) => println!("{compared}"),
@@ -52,12 +125,36 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let start = Instant::now();
+    let (mut ran, mut failed) = (0, 0);
+    for engine in engines {
+        match engine.here() {
+            Ok(here) => {
+                ran += 1;
+                failed += run(&cli, engine, here, start)?;
+            }
+            Err(why) if cli.engine.is_none() => println!("left out: {}: {why}", engine.name()),
+            Err(why) => return Err(why),
+        }
+    }
+    if ran == 0 {
+        bail!("no engine has a device here");
+    }
+    Ok(match failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Runs an engine's cases that are not in the record yet, and puts them there. Returns how many failed.
+fn run(cli: &Cli, engine: Engine, here: EngineRecord, start: Instant) -> Result<usize> {
+    let cases = engine.cases();
+    println!("{}: {}, {}", engine.name(), here.device, here.driver);
     let mut verified = Verified::read(&cli.record)?;
-    let here = here()?;
     let same = |old: &EngineRecord| {
         (&old.sources, &old.device, &old.driver) == (&here.sources, &here.device, &here.driver)
     };
-    let mut now = verified.cuda.take().filter(same).unwrap_or(here);
+    let before = engine.entry(&mut verified).take().filter(same);
+    let mut now = before.unwrap_or(here);
     let mut failed = 0;
     for case in cases.iter().filter(|case| case.name.contains(&cli.only)) {
         if now.passed.iter().any(|passed| passed.case == case.name) {
@@ -86,18 +183,16 @@ fn main() -> Result<ExitCode> {
         }
         let order = |passed: &Passed| cases.iter().position(|case| case.name == passed.case);
         now.passed.sort_by_key(order);
-        verified.cuda = Some(now.clone());
+        *engine.entry(&mut verified) = Some(now.clone());
         verified.write(&cli.record)?;
     }
     println!(
-        "{} of {} cases passed, {failed} failed",
+        "{}: {} of {} cases passed, {failed} failed",
+        engine.name(),
         now.passed.len(),
         cases.len()
     );
-    Ok(match failed {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
-    })
+    Ok(failed)
 }
 
 /// Runs a case in a process of its own: a kernel that goes astray spoils the device for its process,
@@ -110,17 +205,5 @@ fn apart(name: &str) -> Result<Result<usize, String>> {
     Ok(match text(&output.stdout).parse() {
         Ok(compared) if output.status.success() => Ok(compared),
         _ => Err(format!("{} ({})", text(&output.stderr), output.status)),
-    })
-}
-
-/// The record of a run on this machine, with no case yet.
-fn here() -> Result<EngineRecord> {
-    let devices = Device::all().map_err(|error| anyhow!("{error}"))?;
-    Ok(EngineRecord {
-        sources: SOURCES.to_owned(),
-        device: devices[0].name.clone(),
-        driver: Device::driver_release().unwrap_or("unknown").to_owned(),
-        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        passed: Vec::new(),
     })
 }

@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 pub struct Verified {
     /// The CUDA engine.
     pub cuda: Option<EngineRecord>,
+    /// The wgpu engine.
+    pub wgpu: Option<EngineRecord>,
 }
 
 /// What ran of one engine, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineRecord {
-    /// The SHA-256 of the kernels' sources and images.
+    /// The SHA-256 of the kernels' sources and, where there are, images.
     pub sources: String,
     /// The device's name.
     pub device: String,

@@ -20,6 +20,8 @@ pub struct Facts {
     pub driver: String,
     /// Whether it is a processor that plays a GPU: taken only when asked for by name.
     pub software: bool,
+    /// Whether it is a GPU with memory of its own: taken before others.
+    pub discrete: bool,
     /// Threads of a subgroup, least and most; `None` where it has no subgroups.
     pub subgroups: Option<(u32, u32)>,
     /// Bytes of workgroup memory.
@@ -77,42 +79,9 @@ impl Adapter {
     /// [`Error::EngineAbsent`], with what there is.
     pub fn preferred() -> Result<Adapter> {
         let asked = std::env::var(ADAPTER_VARIABLE).ok();
-        Self::choose(Self::all(), asked.as_deref())
-    }
-
-    fn choose(all: Vec<Adapter>, asked: Option<&str>) -> Result<Adapter> {
-        let names: Vec<String> = all
-            .iter()
-            .map(|adapter| adapter.facts.name.clone())
-            .collect();
-        let found = match asked {
-            Some(part) => {
-                let part = part.to_lowercase();
-                let named = |adapter: &Adapter| adapter.facts.name.to_lowercase().contains(&part);
-                all.into_iter().find(named)
-            }
-            None => all
-                .into_iter()
-                .filter(|adapter| !adapter.facts.software)
-                .min_by_key(|adapter| {
-                    adapter.adapter.get_info().device_type != wgpu::DeviceType::DiscreteGpu
-                }),
-        };
-        found.ok_or_else(|| Error::EngineAbsent {
-            engine: "wgpu",
-            why: match (asked, names.is_empty()) {
-                (_, true) => "no GPU was found through Vulkan, Metal or DirectX 12".to_owned(),
-                (Some(part), false) => format!(
-                    "no adapter has '{part}' in its name ({ADAPTER_VARIABLE}); there are: {}",
-                    names.join(", ")
-                ),
-                (None, false) => format!(
-                    "there are only software adapters: {}; to use one, set {ADAPTER_VARIABLE} to \
-                     a part of its name",
-                    names.join(", ")
-                ),
-            },
-        })
+        let mut all = Self::all();
+        let facts: Vec<Facts> = all.iter().map(|adapter| adapter.facts.clone()).collect();
+        Ok(all.swap_remove(choose(&facts, asked.as_deref())?))
     }
 
     /// What is known of it.
@@ -154,6 +123,36 @@ impl Adapter {
     }
 }
 
+/// Which of these adapters to take, see [`Adapter::preferred`].
+fn choose(all: &[Facts], asked: Option<&str>) -> Result<usize> {
+    let mut places = 0..all.len();
+    let found = match asked {
+        Some(part) => {
+            let part = part.to_lowercase();
+            places.find(|&i| all[i].name.to_lowercase().contains(&part))
+        }
+        None => places
+            .filter(|&i| !all[i].software)
+            .min_by_key(|&i| !all[i].discrete),
+    };
+    let names: Vec<&str> = all.iter().map(|facts| facts.name.as_str()).collect();
+    found.ok_or_else(|| Error::EngineAbsent {
+        engine: "wgpu",
+        why: match (asked, names.is_empty()) {
+            (_, true) => "no GPU was found through Vulkan, Metal or DirectX 12".to_owned(),
+            (Some(part), false) => format!(
+                "no adapter has '{part}' in its name ({ADAPTER_VARIABLE}); there are: {}",
+                names.join(", ")
+            ),
+            (None, false) => format!(
+                "there are only software adapters: {}; to use one, set {ADAPTER_VARIABLE} to \
+                 a part of its name",
+                names.join(", ")
+            ),
+        },
+    })
+}
+
 impl Facts {
     fn of(adapter: &wgpu::Adapter) -> Facts {
         let (info, limits) = (adapter.get_info(), adapter.limits());
@@ -165,9 +164,68 @@ impl Facts {
                 .trim()
                 .to_owned(),
             software: info.device_type == wgpu::DeviceType::Cpu,
+            discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
             subgroups: subgroups.then_some((info.subgroup_min_size, info.subgroup_max_size)),
             workgroup_storage: limits.max_compute_workgroup_storage_size,
             binding_bytes: limits.max_storage_buffer_binding_size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(name: &str) -> Facts {
+        Facts {
+            name: name.to_owned(),
+            backend: "vulkan".to_owned(),
+            driver: String::new(),
+            software: name.starts_with("Software"),
+            discrete: name.starts_with("Discrete"),
+            subgroups: None,
+            workgroup_storage: 1 << 14,
+            binding_bytes: 1 << 27,
+        }
+    }
+
+    #[test]
+    fn the_adapter_that_is_asked_for_or_the_best_gpu_is_taken() {
+        let (soft, small, big) = ("Software one", "Integrated two", "Discrete three");
+        type Case<'a> = (&'a [&'a str], Option<&'a str>, Result<usize, &'a str>);
+        let cases: [Case; 11] = [
+            (&[soft, small, big], None, Ok(2)),
+            (&[big, small, soft], None, Ok(0)),
+            (&[soft, small], None, Ok(1)),
+            (&[small, small], None, Ok(0)),
+            (&[soft, big, big], None, Ok(1)),
+            (&[soft, small, big], Some("ONE"), Ok(0)),
+            (&[soft, small, big], Some("t"), Ok(0)),
+            (&[big, small], Some("two"), Ok(1)),
+            (
+                &[big, small],
+                Some("four"),
+                Err("there are: Discrete three, Integrated two"),
+            ),
+            (
+                &[soft, soft],
+                None,
+                Err("only software adapters: Software one, Software one"),
+            ),
+            (&[], Some("one"), Err("no GPU was found")),
+        ];
+        for (names, asked, expected) in cases {
+            let all: Vec<Facts> = names.iter().map(|name| facts(name)).collect();
+            let chosen = choose(&all, asked).map_err(|error| error.to_string());
+            let right = match (&chosen, expected) {
+                (Ok(chosen), Ok(expected)) => *chosen == expected,
+                (Err(what), Err(expected)) => what.contains(expected),
+                _ => false,
+            };
+            assert!(
+                right,
+                "{names:?}, {asked:?} asked for: {chosen:?}, expected {expected:?}"
+            );
         }
     }
 }

@@ -243,7 +243,8 @@ impl WgpuEngine {
                 });
             })?;
             self.finish()?;
-            receiver.try_recv().map_err(failed)?.map_err(failed)?;
+            // Another thread that waits for the device may just be about to say it.
+            receiver.recv().map_err(failed)?.map_err(failed)?;
             let view = back.get_mapped_range(..len).map_err(failed)?;
             take(&view, start);
             drop(view);

@@ -1,5 +1,8 @@
 //! The shaders of a device: what is chosen for it, and its pipelines, each built when first asked for.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +11,7 @@ use sweepsort_core::Result;
 
 use crate::shader;
 use crate::task::TASK_BYTES;
-use crate::tuning::{RADIX, Ranking, Room, Tiling};
-
-/// Threads of a team where there are no subgroups.
-const TEAM_SIZE: u32 = 32;
+use crate::tuning::{RADIX, Ranking, Room, TEAM_SIZE, Tiling};
 
 /// The vendor (NVIDIA) whose devices begin workgroups in the order of their numbers, as far as was seen. Were
 /// it otherwise, tiles would be counted for those that have not begun: slow, but right.
@@ -28,8 +28,8 @@ pub struct Options {
     pub tile: Option<(u32, u32)>,
     /// Workgroups of a dispatch in one dimension at most; from there on it has two.
     pub most_groups: Option<u32>,
-    /// Whether tiles are taken by tickets, though the device begins workgroups in order.
-    pub ticketed: bool,
+    /// Whether tiles are taken by tickets, so that those before have begun, or by the workgroups' numbers.
+    pub tickets: Option<bool>,
     /// Whether no tile tells others what it counted, so that every one is counted again by those after it.
     /// Slow, and for tests alone.
     pub silent: bool,
@@ -43,7 +43,7 @@ pub struct Kernels {
     limits: wgpu::Limits,
     room: Room,
     /// Whether tiles are taken by tickets.
-    ticketed: bool,
+    tickets: bool,
     options: Options,
     trusted: bool,
     /// Task and arrays; and what the second shader writes.
@@ -152,7 +152,7 @@ impl Kernels {
             device: device.clone(),
             limits,
             room,
-            ticketed: options.ticketed || info.vendor != BEGINS_IN_ORDER,
+            tickets: options.tickets.unwrap_or(info.vendor != BEGINS_IN_ORDER),
             options,
             trusted,
             layouts,
@@ -166,9 +166,10 @@ impl Kernels {
         &self.device
     }
 
-    /// How keys are ranked within a tile: `subgroups` or `barriers`.
+    /// How keys of 32 bits are ranked within a tile: `subgroups` or `barriers`.
     pub fn ranking(&self) -> &'static str {
-        match self.room.ranking {
+        let tiling = self.tiling(1, 0);
+        match tiling.map_or(self.room.ranking, |tiling| tiling.ranking) {
             Ranking::Subgroups { .. } => "subgroups",
             Ranking::Barriers => "barriers",
         }
@@ -211,7 +212,7 @@ impl Kernels {
     }
 
     fn build(&self, kernel: Kernel) -> wgpu::ComputePipeline {
-        let (source, constants) = self.source(kernel);
+        let (source, constants) = Self::source(kernel, self.tickets, self.options.silent);
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(kernel.name()),
             source: wgpu::ShaderSource::Wgsl(source.into()),
@@ -243,8 +244,8 @@ impl Kernels {
             })
     }
 
-    /// A kernel's shader, and the values of its overrides.
-    fn source(&self, kernel: Kernel) -> (String, Vec<(&'static str, f64)>) {
+    /// A kernel's shader, and the values of its overrides. `tickets` and `silent` as in [`Options`].
+    fn source(kernel: Kernel, tickets: bool, silent: bool) -> (String, Vec<(&'static str, f64)>) {
         match kernel {
             Kernel::Histograms { key_words, coded } => {
                 let files = ["task", key_files(key_words)[0], "histograms"];
@@ -277,8 +278,8 @@ impl Kernels {
                     ("ROOM", f64::from(tiling.room_words(key_words))),
                     ("VALUES", flag(value_words > 0)),
                     ("CODED", flag(coded)),
-                    ("TICKETED", flag(self.ticketed)),
-                    ("SILENT", flag(self.options.silent)),
+                    ("TICKETED", flag(tickets)),
+                    ("SILENT", flag(silent)),
                 ];
                 (source, constants)
             }

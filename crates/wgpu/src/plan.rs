@@ -35,6 +35,7 @@ pub struct Plan {
     kernels: Arc<Kernels>,
     shape: Shape,
     digits: Vec<Digit>,
+    tile_keys: usize,
     spans: Spans,
     /// Nothing where there are no keys.
     work: Option<Work>,
@@ -76,8 +77,8 @@ pub struct Buffers<'a> {
     pub keys: wgpu::BufferSlice<'a>,
     /// The values, or where the index goes, with the usage `STORAGE`.
     pub values: Option<wgpu::BufferSlice<'a>>,
-    /// A word with the number of keys, if that is fewer than the plan is for, at a multiple of 4; with the
-    /// usage `COPY_SRC`. What lies behind these keys stays as it is.
+    /// A word with the number of keys, if that is fewer than the plan is for, at a multiple of 4 in another
+    /// buffer than the workspace's; with the usage `COPY_SRC`. What lies behind these keys stays as it is.
     pub count: Option<(&'a wgpu::Buffer, u64)>,
     /// Scratch memory of [`Plan::workspace_bytes`], with [`Plan::WORKSPACE_USAGE`]. It may hold anything.
     pub workspace: wgpu::BufferSlice<'a>,
@@ -130,6 +131,7 @@ impl Plan {
             kernels: kernels.clone(),
             shape: *shape,
             digits,
+            tile_keys: tiling.keys() as usize,
             spans,
             work: None,
         };
@@ -228,6 +230,11 @@ impl Plan {
         &self.digits
     }
 
+    /// Keys that a workgroup takes at once.
+    pub fn tile_keys(&self) -> usize {
+        self.tile_keys
+    }
+
     /// Bytes of workspace that a sort needs: as much as keys and values, for an index twice the keys, and
     /// about a twelfth of the keys more. Never nothing.
     pub fn workspace_bytes(&self) -> u64 {
@@ -279,7 +286,7 @@ impl Plan {
         if let Some((count, at)) = buffers.count
             && (!count.usage().contains(wgpu::BufferUsages::COPY_SRC)
                 || !at.is_multiple_of(4)
-                || at + 4 > count.size())
+                || at.checked_add(4).is_none_or(|end| end > count.size()))
         {
             return Err(unsupported(
                 &format!(
@@ -290,6 +297,15 @@ impl Plan {
             ));
         }
         let workspace = buffers.workspace;
+        if buffers
+            .count
+            .is_some_and(|(count, _)| count == workspace.buffer())
+        {
+            return Err(unsupported(
+                "a number of keys in the workspace's buffer, from which it is copied",
+                "a buffer of its own for it",
+            ));
+        }
         let control_at = workspace.offset() + self.spans.control.start;
         let group = self.work.as_ref().map(|work| {
             let span = |span: &Range<u64>| wgpu::BufferBinding {
@@ -571,5 +587,60 @@ pub(crate) fn unsupported(what: &str, instead: &str) -> Error {
         engine: "wgpu",
         what: what.to_owned(),
         instead: instead.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_workspace_are_aligned_and_apart_and_as_long_as_they_must_be() {
+        let sizes = [0, 1, 2, 63, 64, 65, 5760, 100_003, 1 << 28, MAX_KEYS];
+        for (n, alignment) in sizes
+            .into_iter()
+            .flat_map(|n| [16, 64, 256, 4096].map(|a| (n, a)))
+        {
+            for (width, key_words) in [(Width::W16, 1u64), (Width::W32, 1), (Width::W64, 2)] {
+                for shape in [
+                    Shape::keys(n, width),
+                    Shape::pairs(n, width, 4),
+                    Shape::pairs(n, width, 16),
+                    Shape::argsort(n, width, 4),
+                ] {
+                    let limits = wgpu::Limits {
+                        min_storage_buffer_offset_alignment: alignment,
+                        ..wgpu::Limits::default()
+                    };
+                    let value_words = shape.payload_bytes as u64 / 4;
+                    let tiles = n.div_ceil(2048) as u64;
+                    let spans =
+                        Spans::of(&shape, key_words as u32, value_words as u32, tiles, &limits);
+                    let n = n as u64;
+                    let indexed = u64::from(shape.argsort);
+                    // In the order of the workspace, each with the least that it must have.
+                    let parts = [
+                        (&spans.control, 4 * CONTROL_WORDS),
+                        (&spans.states, 8 * u64::from(RADIX) * tiles),
+                        (&spans.keys_b, 4 * key_words * n),
+                        (&spans.keys_c, 4 * key_words * n * indexed),
+                        (&spans.values_a, 4),
+                        (&spans.values_b, 4 * value_words * n),
+                    ];
+                    let mut end = 0;
+                    for (span, least) in parts {
+                        let right = span.start >= end
+                            && span.start.is_multiple_of(alignment.into())
+                            && span.end - span.start >= least.max(4);
+                        assert!(right, "{shape:?}, aligned to {alignment}: {spans:?}");
+                        end = span.end;
+                    }
+                    assert!(
+                        end <= spans.bytes,
+                        "{shape:?}, aligned to {alignment}: {spans:?}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -11,6 +11,9 @@
 //!
 //! Everything else that varies is an `override`.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
 /// The files of a shader. See the [module](self).
@@ -52,12 +55,22 @@ pub const FILES: [File; 13] = [
 /// The shader made of these files, whose names must be known, with the constants that are asked for and
 /// values of so many words.
 pub(crate) fn source(names: &[&str], asked: &[(&str, u32)], value_words: u32) -> String {
+    made(&joined(names, value_words), asked, value_words)
+}
+
+/// The files, one after the other, with the type of values before them.
+pub(crate) fn joined(names: &[&str], value_words: u32) -> String {
     let mut text = format!("alias Value = {};\n\n", value_type(value_words));
     for name in names {
         let file = FILES.iter().find(|file| file.name == *name);
         text += file.expect("a file of that name").text;
         text.push('\n');
     }
+    text
+}
+
+/// A text with these constants, its loops written out and its arrays taken apart.
+fn made(text: &str, asked: &[(&str, u32)], value_words: u32) -> String {
     let mut numbers = HashMap::new();
     let mut lines = Vec::new();
     for line in text.lines() {

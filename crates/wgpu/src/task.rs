@@ -1,5 +1,8 @@
 //! What shaders are told: `Task` of `shaders/task.wgsl`, and where things lie in `control`.
 
+#[cfg(test)]
+mod tests;
+
 use bytemuck::{Pod, Zeroable};
 use sweepsort_core::{Codec, Constants, Digit, Word};
 

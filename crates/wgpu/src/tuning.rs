@@ -1,6 +1,10 @@
 //! Which tiles a pass takes, by what a device has.
 //!
-//! The rows of [`TILES`] are tried in order; the first that fits the device's limits is taken.
+//! The rows of [`TILES`] are tried in order; the first that fits the device's limits is taken. Where none
+//! does by subgroups, whose counters take the more memory the narrower they are, it is tried without.
+
+#[cfg(test)]
+pub(crate) mod tests;
 
 use sweepsort_core::{Error, Result};
 
@@ -34,11 +38,11 @@ impl Ranking {
         }
     }
 
-    /// Bytes of workgroup memory for each thread.
-    fn thread_bytes(self) -> u32 {
+    /// Words of workgroup memory for the sums of so many threads in so many teams.
+    fn sum_words(self, threads: u32, teams: u32) -> u32 {
         match self {
-            Ranking::Subgroups { .. } => 0,
-            Ranking::Barriers => 2 * 4,
+            Ranking::Subgroups { .. } => teams,
+            Ranking::Barriers => 2 * threads,
         }
     }
 }
@@ -58,12 +62,15 @@ pub(crate) struct Room {
     pub tile: Option<(u32, u32)>,
 }
 
+/// Threads of a team where there are no subgroups.
+pub(crate) const TEAM_SIZE: u32 = 32;
+
 /// Digits of a pass at most.
 pub(crate) const RADIX: u32 = 256;
 
-/// Workgroup memory of a pass beside that for teams and the tile: a word for each digit and for each team, and
-/// some more.
-const OTHER_BYTES: u32 = 4 * RADIX + 160;
+/// Workgroup memory of a pass beside that for teams, threads and the tile: a word for each digit, and some
+/// more.
+const OTHER_BYTES: u32 = 4 * RADIX + 32;
 
 /// Threads of a workgroup, and words of keys that a thread takes.
 ///
@@ -110,18 +117,25 @@ impl Tiling {
     /// # Errors
     /// [`Error::Unsupported`] that names the limit which is short.
     pub(crate) fn choose(room: &Room, key_words: u32, value_words: u32) -> Result<Tiling> {
-        let fits = |&(threads, words): &(u32, u32)| {
-            let tiling = Tiling::of(room, threads, words, key_words);
-            threads <= room.threads
-                && threads.is_multiple_of(room.most_team_size())
+        let of = |room, (threads, words)| Tiling::of(room, threads, words, key_words);
+        let fits = |room: &Room, tiling: &Tiling| {
+            tiling.threads <= room.threads
+                && tiling.threads.is_multiple_of(room.most_team_size())
                 && tiling.storage(key_words) <= room.storage
+        };
+        let without = Room {
+            ranking: Ranking::Barriers,
+            team_size: TEAM_SIZE,
+            ..*room
         };
         let rows = &TILES[first_row(key_words, value_words)..];
         let rows = room.tile.as_ref().map_or(rows, std::slice::from_ref);
-        let found = rows.iter().find(|row| fits(row));
-        let &(threads, words) = found.ok_or_else(|| {
-            let (threads, words) = rows[rows.len() - 1];
-            let least = Tiling::of(room, threads, words, key_words);
+        let found = [room, &without].into_iter().find_map(|room| {
+            let mut tilings = rows.iter().map(|&row| of(room, row));
+            tilings.find(|tiling| fits(room, tiling))
+        });
+        found.ok_or_else(|| {
+            let least = of(&without, rows[rows.len() - 1]);
             Error::Unsupported {
                 engine: "wgpu",
                 what: format!(
@@ -131,12 +145,12 @@ impl Tiling {
                     room.storage, room.threads
                 ),
                 instead: format!(
-                    "one with {} bytes and {threads} threads",
-                    least.storage(key_words)
+                    "one with {} bytes and {} threads",
+                    least.storage(key_words),
+                    least.threads
                 ),
             }
-        })?;
-        Ok(Tiling::of(room, threads, words, key_words))
+        })
     }
 
     fn of(room: &Room, threads: u32, words: u32, key_words: u32) -> Tiling {
@@ -164,8 +178,9 @@ impl Tiling {
     }
 
     /// Bytes of workgroup memory.
-    fn storage(&self, key_words: u32) -> u32 {
-        4 * self.room_words(key_words) + self.threads * self.ranking.thread_bytes() + OTHER_BYTES
+    pub(crate) fn storage(&self, key_words: u32) -> u32 {
+        let sums = self.ranking.sum_words(self.threads, self.teams);
+        4 * (self.room_words(key_words) + sums) + OTHER_BYTES
     }
 }
 

@@ -1,0 +1,71 @@
+//! The testkit's table.
+
+use anyhow::{Result, anyhow, ensure};
+use sweepsort_core::{Shape, Spec, Width};
+use sweepsort_testkit::suite::{self, Scope};
+use sweepsort_wgpu::Options;
+
+use super::rig::Rig;
+use super::{DEFAULT, Place};
+
+/// How much of the table a kind of shaders has to pass.
+fn scope(place: Place, options: Options) -> Scope {
+    let (largest_power, one_in) = match (place, options) {
+        (Place::Gpu, Options { silent: true, .. }) => (16, 16),
+        // Above, keys of 64 bits with values of 16 bytes would have more tiles than two dimensions have.
+        (
+            Place::Gpu | Place::Software,
+            Options {
+                most_groups: Some(_),
+                ..
+            },
+        ) => (17, 60),
+        (Place::Gpu, _) => (22, 4),
+        (Place::Software, DEFAULT) => (20, 60),
+        (Place::Software, _) => (13, 200),
+    };
+    Scope {
+        largest_power,
+        one_in,
+        tiles: &[],
+    }
+}
+
+/// The table on a kind of shaders, with the sizes of their tiles and those around. Returns how many cases
+/// there were.
+///
+/// # Errors
+/// The first case that fails; one that is refused, though it is not of keys of 128 bits; one of those that
+/// is not.
+pub fn run(place: Place, options: Options) -> Result<usize> {
+    let rig = Rig::open(place, options)?;
+    let mut tiles = Vec::new();
+    for shape in [
+        Shape::keys(1, Width::W32),
+        Shape::keys(1, Width::W64),
+        Shape::pairs(1, Width::W32, 16),
+    ] {
+        let plan = rig.plan(shape, &Spec::natural::<u32>())?;
+        tiles.extend([plan.tile_keys(), 2 * plan.tile_keys()]);
+    }
+    tiles.sort_unstable();
+    tiles.dedup();
+    let scope = Scope {
+        // The table wants sizes that are there for good; these are a few words, once a process and kind.
+        tiles: tiles.leak(),
+        ..scope(place, options)
+    };
+    let outcome = suite::run(&rig.engine, "auto", scope).map_err(|what| anyhow!(what))?;
+    rig.is_well()?;
+    let wide = |(input, _): &(suite::Input, Vec<suite::Work>)| input.key.bits() == 128;
+    let refused: usize = suite::inputs(scope)
+        .filter(wide)
+        .map(|(_, works)| works.len())
+        .sum();
+    ensure!(
+        outcome.unsupported == refused,
+        "{} cases are not supported, of 128 bits there are {refused}",
+        outcome.unsupported
+    );
+    Ok(outcome.passed)
+}
