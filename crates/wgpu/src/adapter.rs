@@ -192,9 +192,9 @@ impl fmt::Display for Facts {
         }
         write!(
             f,
-            ", {} KiB of workgroup memory, keys of {:.1} GiB at most",
+            ", {} KiB of workgroup memory, keys of {} MiB at most",
             self.workgroup_storage >> 10,
-            self.binding_bytes as f64 / f64::from(1 << 30)
+            self.binding_bytes >> 20
         )?;
         match self.software {
             true => write!(f, ", a software adapter"),
@@ -228,12 +228,12 @@ mod tests {
             ..gpu.clone()
         };
         let cases = [
-            (gpu, "subgroups of 32 to 64", "4.0 GiB at most"),
-            (even, "subgroups of 8", "4.0 GiB at most"),
+            (gpu, "subgroups of 32 to 64", "4095 MiB at most"),
+            (even, "subgroups of 8", "4095 MiB at most"),
             (
                 software,
                 "no subgroups",
-                "4.0 GiB at most, a software adapter",
+                "4095 MiB at most, a software adapter",
             ),
         ];
         for (facts, subgroups, end) in cases {
