@@ -90,6 +90,12 @@ impl Adapter {
         &self.facts
     }
 
+    /// wgpu's own adapter, to request a device of one's own from. The feature `SUBGROUP` makes sorting
+    /// faster.
+    pub fn wgpu(&self) -> &wgpu::Adapter {
+        &self.adapter
+    }
+
     /// Opens it with all it has that the kernels use.
     pub(crate) fn open(&self) -> Result<Opened> {
         let descriptor = wgpu::DeviceDescriptor {
