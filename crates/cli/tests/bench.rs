@@ -142,6 +142,54 @@ fn records_are_as_documented() -> Outcome {
     Ok(())
 }
 
+/// Keys in a GPU's memory through wgpu, here a software adapter: every task, and what is left out.
+#[cfg(feature = "wgpu")]
+#[test]
+fn tasks_are_measured_through_wgpu() -> Outcome {
+    for (arguments, expected) in [
+        (&["-t", "u32,f64,i16", "-d", "uniform,equal"][..], 6),
+        (&["-t", "u64,f32", "--value-type", "u32,f64,i128"], 6),
+        (&["-t", "i8,u64", "--value-type", "index"], 2),
+        (&["--variant", "text,barriers,unchecked"], 3),
+        // Neither keys of 128 bits nor narrow values.
+        (&["-t", "u128,u32", "--value-type", "none,u16"], 1),
+        #[cfg(feature = "peers-wgpu")]
+        (&["--peers", "--value-type", "none,u32,index"], 2 + 3 + 3),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_sweepsort"))
+            .args([
+                "bench",
+                "--budget",
+                "0",
+                "--residence",
+                "device",
+                "--json",
+                "-",
+            ])
+            .args(["--engine", "wgpu", "-n", "3000"])
+            .args(arguments)
+            .env("SWEEPSORT_ADAPTER", "llvmpipe")
+            .output()?;
+        let words = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {words}");
+        let record: Value = serde_json::from_slice(&output.stdout)?;
+        let wrong = |row: &&Value| row["verified"] != true || row["residence"] != "device";
+        assert_eq!(
+            rows(&record).iter().find(wrong),
+            None,
+            "{arguments:?}: {words}"
+        );
+        assert_eq!(rows(&record).len(), expected, "{arguments:?}: {words}");
+        for field in ["gpu", "driver"] {
+            assert!(
+                record["machine"][field].is_string(),
+                "{arguments:?}: {field}"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// A contender can be chosen by the name that its rows have.
 #[test]
 fn contenders_are_chosen_by_name() -> Outcome {

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sweepsort_cli::bench::record::{Record, Row};
 use sweepsort_core::{Codec, Engine, Spec, Task};
@@ -18,9 +19,9 @@ use sweepsort_cuda::{CudaEngine, Device};
 use crate::text::row;
 
 /// Keys of the first sort.
-const KEYS: usize = 1 << 16;
+pub const KEYS: usize = 1 << 16;
 /// Processes of each kind.
-const PROCESSES: usize = 7;
+pub const PROCESSES: usize = 7;
 /// How a process learns when it was started: seconds since 1970.
 const STARTED: &str = "SWEEPSORT_STARTED";
 
@@ -35,6 +36,25 @@ struct Times {
     sort: f64,
 }
 
+/// The keys of the first sort.
+pub fn keys() -> Vec<u32> {
+    let keys = (0..KEYS as u32).map(|i| i.wrapping_mul(0x9e37_79b9));
+    keys.collect()
+}
+
+/// Seconds from the start of this process until now.
+pub fn since_start() -> Result<f64> {
+    let started: f64 = std::env::var(STARTED)?.parse()?;
+    Ok(since_1970() - started)
+}
+
+/// The median of one of several times.
+pub fn median<T>(times: &[T], of: impl Fn(&T) -> f64) -> f64 {
+    let mut seconds: Vec<f64> = times.iter().map(of).collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
 fn since_1970() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.unwrap_or(Duration::ZERO).as_secs_f64()
@@ -42,11 +62,8 @@ fn since_1970() -> f64 {
 
 /// What a process does that was started to be timed.
 pub fn child(algorithm: &str) -> Result<()> {
-    let now = since_1970();
-    let started: f64 = std::env::var(STARTED)?.parse()?;
-    let mut keys: Vec<u32> = (0..KEYS as u32)
-        .map(|i| i.wrapping_mul(0x9e37_79b9))
-        .collect();
+    let start = since_start()?;
+    let mut keys = keys();
     let begin = Instant::now();
     let device = Device::open(0).map_err(|error| anyhow!("{error}"))?;
     let opened = Instant::now();
@@ -59,7 +76,7 @@ pub fn child(algorithm: &str) -> Result<()> {
     };
     engine.run(Task::Keys(keys.as_mut_slice().into()), &spec)?;
     let times = Times {
-        start: now - started,
+        start,
         context: opened.duration_since(begin).as_secs_f64(),
         sort: opened.elapsed().as_secs_f64(),
     };
@@ -77,11 +94,7 @@ pub fn run() -> Result<Record> {
     for algorithm in Algorithm::ALL {
         let times: Result<Vec<Times>> = (0..PROCESSES).map(|_| timed(algorithm.name())).collect();
         let times = times?;
-        let median = |of: fn(&Times) -> f64| {
-            let mut seconds: Vec<f64> = times.iter().map(of).collect();
-            seconds.sort_by(f64::total_cmp);
-            seconds[PROCESSES / 2]
-        };
+        let median = |of: fn(&Times) -> f64| median(&times, of);
         let seconds = times.iter().map(|times| times.start + times.sort).collect();
         let row = Row {
             stage: Some("first-sort".to_owned()),
@@ -106,7 +119,8 @@ pub fn run() -> Result<Record> {
     })
 }
 
-fn timed(algorithm: &str) -> Result<Times> {
+/// Starts a process that sorts for the first time, and reads what it prints.
+pub fn timed<T: DeserializeOwned>(algorithm: &str) -> Result<T> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["--first-sort", algorithm]);
     let output = command.env(STARTED, since_1970().to_string()).output()?;

@@ -3,12 +3,15 @@
 //! ```text
 //! a list of experiments ─┬─ flags of `sweepsort bench` ────────────┐
 //!                        ├─ text.rs: histogram, scan, whole sort ──┼─→ FOLDER/DATE-GPU-NAME.json
-//!                        └─ first_sort.rs: processes of their own ─┘
+//!                        ├─ first_sort.rs: processes of their own ─┤
+//!                        └─ first_sort_wgpu.rs: the same by wgpu ──┘
 //! ```
 //! It is one program that needs neither cargo nor a toolkit, so it can be carried to a GPU. What the
 //! records show stands in `docs/experiments.md`; `cargo xtask tables` fills its tables from them.
 
 mod first_sort;
+#[cfg(feature = "wgpu")]
+mod first_sort_wgpu;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -119,10 +122,21 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<()> {
-    if let Some(algorithm) = &cli.first_sort {
-        return first_sort::child(algorithm);
+    match cli.first_sort.as_deref() {
+        #[cfg(feature = "wgpu")]
+        Some("wgpu") => return first_sort_wgpu::child(),
+        Some(algorithm) => return first_sort::child(algorithm),
+        None => {}
     }
     std::fs::create_dir_all(&cli.folder)?;
+    #[cfg(feature = "wgpu")]
+    if cli.only == first_sort_wgpu::NAME {
+        // It needs no CUDA.
+        let record = first_sort_wgpu::run()?;
+        let gpu = short(record.machine.gpu.as_deref().unwrap_or_default());
+        let file = format!("{}-{gpu}-{}.json", today(), first_sort_wgpu::NAME);
+        return write(&cli.folder.join(file), &record);
+    }
     let devices = Device::all().map_err(|error| anyhow!("{error}"))?;
     let stem = format!("{}-{}", today(), short(&devices[0].name));
     let file = |name: &str| cli.folder.join(format!("{stem}-{name}.json"));

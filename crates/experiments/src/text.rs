@@ -77,6 +77,7 @@ pub fn row(contender: &str, engine: &str, algorithm: &str, n: usize, mut seconds
         stages_s: None,
         floor_fraction: None,
         peak_bytes: None,
+        clock: None,
         verified: true,
     }
 }

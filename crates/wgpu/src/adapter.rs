@@ -96,11 +96,14 @@ impl Adapter {
         &self.adapter
     }
 
-    /// Opens it with all it has that the kernels use.
+    /// Opens it with all it has that the kernels use, and with timestamps, for those who measure.
     pub(crate) fn open(&self) -> Result<Opened> {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("sweepsort"),
-            required_features: self.adapter.features() & wgpu::Features::SUBGROUP,
+            required_features: self.adapter.features()
+                & (wgpu::Features::SUBGROUP
+                    | wgpu::Features::TIMESTAMP_QUERY
+                    | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS),
             required_limits: self.adapter.limits(),
             ..Default::default()
         };

@@ -318,7 +318,7 @@ fn report_plan(plan: &Plan, shape: &Shape) -> sweepsort_core::Plan {
     let up = widened_by(shape.width.bits());
     sweepsort_core::Plan {
         engine: "wgpu",
-        algorithm: "onesweep",
+        algorithm: plan.algorithm(),
         digits: plan
             .digits()
             .iter()

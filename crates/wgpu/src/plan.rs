@@ -225,6 +225,11 @@ impl Plan {
         &self.shape
     }
 
+    /// The name of the method.
+    pub fn algorithm(&self) -> &'static str {
+        "onesweep"
+    }
+
     /// The digits of the passes, in their order, of keys moved up to 32 bits where they are narrower.
     pub fn digits(&self) -> &[Digit] {
         &self.digits

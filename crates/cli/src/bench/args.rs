@@ -67,7 +67,8 @@ pub struct Args {
     pub block: Vec<usize>,
 
     /// What is done otherwise, for --residence device: in-place, graph (a replay of a captured sort;
-    /// both of cuda's own), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced),
+    /// both of cuda's own), barriers (no subgroups), unchecked (without wgpu's checks in shaders; both of
+    /// wgpu's), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced),
     /// or text for nothing
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub variant: Vec<String>,
@@ -88,7 +89,8 @@ pub struct Args {
     pub residence: Vec<Residence>,
 
     /// Measure other people's sorts too (on the host: a build with the feature 'peers'; on a device:
-    /// CUB and Thrust where nvcc is found, torch and CuPy where Python can import them)
+    /// CUB and Thrust where nvcc is found, torch and CuPy where Python can import them; beside wgpu a
+    /// build with the feature 'peers-wgpu')
     #[arg(long)]
     pub peers: bool,
 
@@ -320,6 +322,7 @@ impl Args {
     pub fn engines(&self, residence: Residence) -> Vec<Choice> {
         let auto = match residence {
             Residence::Host => Choice::Cpu,
+            Residence::Device if cfg!(all(feature = "wgpu", not(feature = "cuda"))) => Choice::Wgpu,
             Residence::Pinned | Residence::Device => Choice::Cuda,
         };
         let engines = self.engine.iter().map(|&engine| match engine {

@@ -21,6 +21,7 @@ pub fn describe() -> Machine {
         link_up_bytes_per_s: None,
         link_down_bytes_per_s: None,
         gpu_peers: None,
+        gpu_by_wgpu: None,
         os: system(),
         commit: commit(),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

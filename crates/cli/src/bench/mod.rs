@@ -5,7 +5,8 @@
 //!                                    └─ verified, outside the timing
 //! ```
 //! A later engine joins by its name in [`sweepsort::Choice`]; a peer by a line in `peers.rs`. Keys
-//! that lie on a GPU have measuring and peers of their own, in `device/`.
+//! that lie on a GPU have measuring and peers of their own, in `device/` by CUDA and in `wgpu/`; those
+//! of both take turns (`party.rs`).
 
 mod args;
 mod array;
@@ -16,10 +17,14 @@ mod device;
 mod input;
 pub mod machine;
 mod measure;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod party;
 mod peak;
 mod peers;
 pub mod record;
 mod table;
+#[cfg(feature = "wgpu")]
+mod wgpu;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,6 +45,8 @@ use array::Place;
 use contender::{Contender, Ours, SUFFIXES, Task};
 use input::Input;
 use measure::{Outcome, Teams};
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+use party::Party;
 use peers::{Carried, Contested};
 use record::{Machine, Record, Row};
 
@@ -125,6 +132,8 @@ fn measured(args: &Args) -> Result<Record> {
         progress: progress(),
         #[cfg(feature = "cuda")]
         card: None,
+        #[cfg(feature = "wgpu")]
+        stage: None,
     };
     for suite in &suites {
         for &payload in &suite.payloads {
@@ -189,7 +198,7 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
     let mut peers = on_host && (args.peers || args.preset.is_some());
     for name in &args.contenders {
         let peer = peers::all().find(|peer| peer.name == name);
-        let on_device = peers::on_device().iter().any(|peer| peer.name == name);
+        let on_device = peers::on_device().any(|peer| peer.name == name);
         let ours = ["cpu", "cuda", "wgpu"].iter().any(|engine| {
             SUFFIXES
                 .iter()
@@ -273,6 +282,9 @@ struct Session<'a> {
     /// The GPU, once keys have been measured on it.
     #[cfg(feature = "cuda")]
     card: Option<device::Card>,
+    /// The same by wgpu.
+    #[cfg(feature = "wgpu")]
+    stage: Option<wgpu::Stage>,
 }
 
 impl Session<'_> {
@@ -344,6 +356,7 @@ impl Session<'_> {
             stages_s: None,
             floor_fraction: None,
             peak_bytes: None,
+            clock: None,
             verified: false,
         };
         let title = format!("{}, {n} keys, {distribution}", what.task());
@@ -456,7 +469,7 @@ impl Session<'_> {
     }
 
     /// Measures in a GPU's memory.
-    #[cfg(feature = "cuda")]
+    #[cfg(any(feature = "cuda", feature = "wgpu"))]
     fn on_device<K: Contested>(
         &mut self,
         input: &Input<K>,
@@ -465,51 +478,88 @@ impl Session<'_> {
         title: &str,
         what: &Row,
     ) -> Result<()> {
-        let card = match &mut self.card {
-            Some(card) => card,
-            none => none.insert(device::Card::open()?),
-        };
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
-        let mut contenders = Vec::new();
-        for engine in self.args.engines(Residence::Device) {
-            if engine != Choice::Cuda {
-                return Err(Failure::input(format!(
-                    "the engine {} has no keys in a GPU's memory; use --engine cuda",
-                    engine.name()
-                )));
-            }
-            for method in self.args.methods() {
-                let ours = card.ours(&method, self.args.images.as_deref(), sorted.task)?;
-                let chosen = |ours: &device::Contender| all || named(&ours.name);
-                contenders.extend(ours.into_iter().filter(chosen));
+        let engines = self.args.engines(Residence::Device);
+        if let Some(other) = engines.iter().find(|&&engine| !on_gpus(engine)) {
+            return Err(Failure::input(format!(
+                "the engine {} has no keys in a GPU's memory; use --engine {}",
+                other.name(),
+                ON_GPUS.map(Choice::name).join(" or ")
+            )));
+        }
+        let peers = all && (self.args.peers || self.args.preset.is_some());
+        let due = |engine: Choice, its: &[peers::Facts]| {
+            engines.contains(&engine) || its.iter().any(|peer| named(peer.name))
+        };
+        let mut parties: Vec<Box<dyn Party + '_>> = Vec::new();
+        // Of ours in the memory of one GPU, the floor is one.
+        let mut floor: Option<(String, f64)> = None;
+        if due(Choice::Cuda, peers::on_cuda()) {
+            #[cfg(not(feature = "cuda"))]
+            return Err(absent(Choice::Cuda));
+            #[cfg(feature = "cuda")]
+            {
+                let card = match &mut self.card {
+                    Some(card) => card,
+                    none => none.insert(device::Card::open()?),
+                };
+                let mut contenders = Vec::new();
+                if engines.contains(&Choice::Cuda) {
+                    for method in self.args.methods() {
+                        let ours = card.ours(&method, self.args.images.as_deref(), sorted.task)?;
+                        let chosen = |ours: &device::Contender| all || named(&ours.name);
+                        contenders.extend(ours.into_iter().filter(chosen));
+                    }
+                }
+                let peers = peers && engines.contains(&Choice::Cuda);
+                contenders.extend(card.peers(sorted, &named, peers)?);
+                floor = Some((card.names().0, card.bandwidth));
+                parties.push(card.party(&input.keys, sorted, contenders)?);
             }
         }
-        let peers = self.args.peers || self.args.preset.is_some();
-        contenders.extend(card.peers(sorted, &named, all && peers)?);
+        if due(Choice::Wgpu, peers::on_wgpu()) {
+            #[cfg(not(feature = "wgpu"))]
+            return Err(absent(Choice::Wgpu));
+            #[cfg(feature = "wgpu")]
+            {
+                let stage = match &mut self.stage {
+                    Some(stage) => stage,
+                    none => none.insert(wgpu::Stage::open()?),
+                };
+                let mut contenders = Vec::new();
+                if engines.contains(&Choice::Wgpu) {
+                    for method in self.args.methods() {
+                        let ours = stage.ours(&method)?;
+                        contenders.extend((all || named(ours.name())).then_some(ours));
+                    }
+                }
+                let peers = peers && engines.contains(&Choice::Wgpu);
+                contenders.extend(stage.peers(sorted, &named, peers)?);
+                let own = (stage.names().0, stage.gpu.bandwidth);
+                let (_, bandwidth) = floor.filter(|floor| floor.0 == own.0).unwrap_or(own);
+                parties.extend(stage.parties(&input.keys, sorted, contenders, bandwidth)?);
+            }
+        }
         let progress = &self.progress;
         let mut step = |name: &str| progress.set_message(format!("{title}: {name}"));
-        let budget = self.args.budget;
-        let outcomes = card.measure(&input.keys, sorted, &mut contenders, budget, &mut step)?;
-        for (contender, outcome) in contenders.iter().zip(outcomes) {
-            let Some(outcome) = outcome else {
-                continue;
-            };
+        for (seat, outcome) in party::rounds(&mut parties, self.args.budget, &mut step)? {
             let what = Row {
-                contender: contender.name.clone(),
+                contender: seat.name,
                 threads: 1,
-                algorithm: contender.algorithm().map(str::to_owned),
-                peak_bytes: contender.workspace_bytes(),
+                algorithm: seat.algorithm.map(str::to_owned),
+                peak_bytes: seat.workspace_bytes,
+                clock: seat.host_clock.then(|| "host".to_owned()),
                 ..what.clone()
             };
-            let floor_s = what.n as f64 * sorted.floor_bytes_per_key() / card.bandwidth;
+            let floor_s = what.n as f64 * sorted.floor_bytes_per_key() / seat.bandwidth;
             self.rows
-                .push(row(what, contender.ours.as_ref(), outcome, Some(floor_s)));
+                .push(row(what, seat.ours.as_ref(), outcome, Some(floor_s)));
         }
         Ok(())
     }
 
-    #[cfg(not(feature = "cuda"))]
+    #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
     fn on_device<K: Contested>(
         &mut self,
         _: &Input<K>,
@@ -523,11 +573,12 @@ impl Session<'_> {
 
     /// The machine, with its GPU where that was measured on.
     fn machine(&self) -> Machine {
-        let machine = machine::describe();
+        #[allow(unused_mut, reason = "the CPU has no more to say")]
+        let mut machine = machine::describe();
         #[cfg(feature = "cuda")]
         if let Some(card) = &self.card {
             let (gpu, driver) = card.names();
-            return Machine {
+            machine = Machine {
                 gpu: Some(gpu),
                 driver,
                 gpu_copy_bytes_per_s: Some(card.bandwidth),
@@ -536,6 +587,22 @@ impl Session<'_> {
                 gpu_peers: (!card.versions.is_empty()).then(|| card.versions.clone()),
                 ..machine
             };
+        }
+        #[cfg(feature = "wgpu")]
+        if let Some(stage) = &self.stage {
+            let (gpu, driver) = stage.names();
+            match machine.gpu {
+                Some(_) => machine.gpu_by_wgpu = Some(format!("{gpu}, {driver}")),
+                None => {
+                    machine.gpu = Some(gpu);
+                    machine.driver = Some(driver);
+                    machine.gpu_copy_bytes_per_s = Some(stage.gpu.bandwidth);
+                }
+            }
+            if !stage.versions.is_empty() {
+                let versions = machine.gpu_peers.get_or_insert_default();
+                versions.extend(stage.versions.clone());
+            }
         }
         machine
     }
@@ -594,10 +661,32 @@ impl Session<'_> {
     }
 }
 
+/// The engines that sort in a GPU's memory.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+const ON_GPUS: [Choice; 2] = [Choice::Cuda, Choice::Wgpu];
+
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn on_gpus(engine: Choice) -> bool {
+    ON_GPUS.contains(&engine)
+}
+
+/// An engine for a GPU that this build has not got.
+#[cfg(any(
+    all(feature = "wgpu", not(feature = "cuda")),
+    all(feature = "cuda", not(feature = "wgpu"))
+))]
+fn absent(engine: Choice) -> Failure {
+    let name = engine.name();
+    Failure::input(format!(
+        "this build does not measure the engine {name} in a GPU's memory; build it with the feature {name}"
+    ))
+}
+
 #[cfg(not(feature = "cuda"))]
 fn no_gpu() -> Failure {
     Failure::input(
-        "this build has no engine that sorts in a GPU's memory; build it with the feature cuda",
+        "this build has no engine that sorts in a GPU's memory; build it with the feature cuda, or wgpu \
+         for --residence device",
     )
 }
 

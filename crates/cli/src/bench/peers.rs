@@ -38,8 +38,18 @@ pub fn all() -> impl Iterator<Item = &'static Facts> {
 }
 
 /// Every peer that sorts in a GPU's memory.
-pub fn on_device() -> &'static [Facts] {
-    ON_DEVICE
+pub fn on_device() -> impl Iterator<Item = &'static Facts> {
+    ON_CUDA.iter().chain(ON_WGPU)
+}
+
+/// Those of CUDA.
+pub fn on_cuda() -> &'static [Facts] {
+    ON_CUDA
+}
+
+/// Those of wgpu.
+pub fn on_wgpu() -> &'static [Facts] {
+    ON_WGPU
 }
 
 /// Every peer, wherever it sorts.
@@ -49,6 +59,11 @@ pub fn everywhere() -> impl Iterator<Item = &'static Facts> {
 
 /// Why this build cannot run a peer, if it cannot.
 pub fn absent(peer: &Facts) -> Option<&'static str> {
+    if ON_WGPU.iter().any(|known| known.name == peer.name) {
+        return (!cfg!(feature = "peers-wgpu")).then_some(
+            "this build has no peers of wgpu; build it with the cargo flag '--features peers-wgpu'",
+        );
+    }
     if !cfg!(feature = "peers") {
         return Some("this build has no peers; build it with the cargo flag '--features peers'");
     }
@@ -112,12 +127,15 @@ macro_rules! peers {
 }
 
 /// All of them are stable, and may have -0.0 and +0.0 as equals.
-const ON_DEVICE: &[Facts] = &[
+const ON_CUDA: &[Facts] = &[
     on_a_device("cub"),
     on_a_device("thrust"),
     on_a_device("torch"),
     on_a_device("cupy"),
 ];
+
+/// All of them are stable, and know no floats.
+const ON_WGPU: &[Facts] = &[on_a_device("lampshade"), on_a_device("wgpu_sort")];
 
 const fn on_a_device(name: &'static str) -> Facts {
     Facts {

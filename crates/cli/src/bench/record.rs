@@ -33,6 +33,9 @@ pub struct Machine {
     pub link_down_bytes_per_s: Option<f64>,
     /// The versions of the peers that sorted in the GPU's memory.
     pub gpu_peers: Option<BTreeMap<String, String>>,
+    /// The adapter that wgpu's rows are of, with API and driver, where CUDA has rows, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_by_wgpu: Option<String>,
     /// Operating system and kernel.
     pub os: String,
     /// The commit, with `-dirty` if files differed from it; outside of a checkout the version.
@@ -87,6 +90,10 @@ pub struct Row {
     /// Peak of the additional memory of one sort; null where it cannot be seen (C++). In device
     /// memory that is the workspace.
     pub peak_bytes: Option<u64>,
+    /// `host` where the host's clock has timed a sort in a GPU's memory, from its submission to the end
+    /// of waiting for it, as that GPU has no timestamps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
     /// Whether every output was right.
     pub verified: bool,
 }

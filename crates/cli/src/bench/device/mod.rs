@@ -34,14 +34,14 @@ use sweepsort_cuda::{CudaEngine, Device, Error, Stream, Words};
 use super::Sorted;
 use super::args::Method;
 use super::contender::{Ours, Task};
-use super::measure::Outcome;
+use super::party::Party;
 use super::peers::{self, Facts};
 use crate::exit::{Failure, Result};
 use cub::Cub;
 pub use link::{Links, Locked};
 use planned::Planned;
 use python::Python;
-use rounds::Bench;
+use rounds::{Bench, Entered};
 
 /// Bytes that are copied to measure the bandwidth.
 const COPIED_BYTES: usize = 1 << 30;
@@ -255,7 +255,7 @@ impl Card {
         all: bool,
     ) -> Result<Vec<Contender>> {
         let mut contenders = Vec::new();
-        for &facts in peers::on_device() {
+        for &facts in peers::on_cuda() {
             if !all && !named(facts.name) {
                 continue;
             }
@@ -315,26 +315,23 @@ impl Card {
         started.clone()
     }
 
-    /// Runs all contenders on an input. `step` is told what comes next. A contender without outcome
-    /// has refused the input, which is told on stderr.
+    /// The contenders with an input on the card.
     ///
     /// # Errors
     /// [`Failure::Input`] for keys that are no machine words; [`Failure::System`] for what the device
     /// fails at.
-    pub fn measure<K: RadixKey>(
-        &self,
-        keys: &[K],
+    pub fn party<'a, K: RadixKey>(
+        &'a self,
+        keys: &'a [K],
         what: Sorted,
-        contenders: &mut [Contender],
-        budget: f64,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<Vec<Option<Outcome>>> {
+        contenders: Vec<Contender>,
+    ) -> Result<Box<dyn Party + 'a>> {
         macro_rules! by_width {
             ($($width:ident $word:ty),*) => {
                 match K::words(keys) {
                     $(Some(Words::$width(words)) => {
                         let bench = Bench::<$word>::of(self, keys, words, what)?;
-                        bench.rounds(contenders, budget, step)
+                        Ok(Box::new(Entered { bench, contenders }))
                     })*
                     None => Err(Failure::input(format!(
                         "keys of type {} are no machine words; choose another --type",
@@ -361,14 +358,6 @@ impl Contender {
         match &self.sort {
             Sort::Planned(planned) => planned.workspace_bytes(),
             _ => None,
-        }
-    }
-
-    /// The name, with the method where it is ours.
-    fn method(&self) -> String {
-        match &self.ours {
-            Some(ours) => format!("{} ({})", self.name, ours.method),
-            None => self.name.clone(),
         }
     }
 }

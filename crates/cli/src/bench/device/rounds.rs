@@ -1,7 +1,6 @@
 //! An input on the card, and the rounds in which contenders sort it.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 
 use bytemuck::Pod;
@@ -20,7 +19,8 @@ use super::{Card, Contender, Sort, failed, words_of};
 use crate::bench::Sorted;
 use crate::bench::args::Payload;
 use crate::bench::contender::Task;
-use crate::bench::measure::{self, Outcome};
+use crate::bench::measure::Outcome;
+use crate::bench::party::{Party, Seat};
 use crate::exit::Result;
 
 /// Sorts of the classics that are timed stage by stage, apart from the others.
@@ -120,61 +120,6 @@ impl<'a, W: CardWord> Bench<'a, W> {
             host,
             file: None,
         })
-    }
-
-    /// Runs all contenders; those that refuse the input have no outcome.
-    ///
-    /// # Errors
-    /// [`crate::exit::Failure::System`] for what the device fails at.
-    pub fn rounds(
-        mut self,
-        contenders: &mut [Contender],
-        budget: f64,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<Vec<Option<Outcome>>> {
-        let mut outcomes: Vec<Outcome> = Vec::new();
-        for contender in &mut *contenders {
-            step(&contender.name);
-            let mut outcome = Outcome::default();
-            match self.load(contender) {
-                Ok(()) => self.round(contender, &mut outcome),
-                Err(why) => {
-                    outcome.broken = true;
-                    outcome.failure = Some(why);
-                }
-            }
-            // The first run warms up.
-            outcome.seconds.clear();
-            outcomes.push(outcome);
-        }
-        let refused: Vec<bool> = outcomes.iter().map(|outcome| outcome.broken).collect();
-        self.card.wake().map_err(failed)?;
-        measure::rounds(&mut outcomes, 1, budget, |i, outcome| {
-            step(&contenders[i].name);
-            self.round(&mut contenders[i], outcome);
-        });
-        for (contender, outcome) in contenders.iter().zip(&mut outcomes) {
-            match &contender.sort {
-                Sort::Classic(engine, algorithm) if !outcome.broken => {
-                    outcome.stages = Some(self.stages(engine, algorithm).map_err(failed)?);
-                }
-                // What it holds of the card's memory goes to the next input.
-                Sort::Python(python) => python.borrow_mut().unload(),
-                _ => {}
-            }
-        }
-        self.card.worked();
-        let outcomes = outcomes.into_iter().zip(refused).zip(contenders);
-        let outcomes = outcomes.map(|((outcome, refused), contender)| match outcome.failure {
-            Some(why) if refused => {
-                let name = contender.method();
-                // Nowhere is left to complain to if stderr is closed.
-                let _ = writeln!(std::io::stderr(), "sweepsort: without {name}: {why}");
-                None
-            }
-            _ => Some(outcome),
-        });
-        Ok(outcomes.collect())
     }
 
     /// Hands the input to a contender that cannot see the card's memory as we do, and gives the
@@ -375,6 +320,56 @@ impl<'a, W: CardWord> Bench<'a, W> {
             return Err("its output has another length than its input".into());
         }
         self.card.stream.upload(&bytes).map(of).map_err(words_of)
+    }
+}
+
+/// Contenders, and the input that they are to sort.
+pub struct Entered<'a, W: CardWord> {
+    pub bench: Bench<'a, W>,
+    pub contenders: Vec<Contender>,
+}
+
+impl<W: CardWord> Party for Entered<'_, W> {
+    fn len(&self) -> usize {
+        self.contenders.len()
+    }
+
+    fn seat(&self, at: usize) -> Seat {
+        let contender = &self.contenders[at];
+        Seat {
+            name: contender.name.clone(),
+            ours: contender.ours.clone(),
+            algorithm: contender.algorithm(),
+            workspace_bytes: contender.workspace_bytes(),
+            bandwidth: self.bench.card.bandwidth,
+            host_clock: false,
+        }
+    }
+
+    fn load(&mut self, at: usize) -> Result<(), String> {
+        self.bench.load(&mut self.contenders[at])
+    }
+
+    fn round(&mut self, at: usize, outcome: &mut Outcome) {
+        self.bench.round(&mut self.contenders[at], outcome);
+    }
+
+    fn wake(&mut self) -> Result<()> {
+        self.bench.card.wake().map_err(failed)
+    }
+
+    fn end(&mut self, at: usize, outcome: &mut Outcome) -> Result<()> {
+        match &self.contenders[at].sort {
+            Sort::Classic(engine, algorithm) if !outcome.broken => {
+                let stages = self.bench.stages(engine, algorithm);
+                outcome.stages = Some(stages.map_err(failed)?);
+            }
+            // What it holds of the card's memory goes to the next input.
+            Sort::Python(python) => python.borrow_mut().unload(),
+            _ => {}
+        }
+        self.bench.card.worked();
+        Ok(())
     }
 }
 
