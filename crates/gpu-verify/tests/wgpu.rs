@@ -34,6 +34,8 @@ tests! {
     suite_default "wgpu/suite/default";
     suite_no_subgroups "wgpu/suite/no-subgroups";
     suite_storage_16384 "wgpu/suite/storage-16384";
+    suite_tickets "wgpu/suite/tickets";
+    suite_no_tickets "wgpu/suite/no-tickets";
     suite_two_dimensional "wgpu/suite/two-dimensional";
     suite_silent "wgpu/suite/silent";
     canaries "wgpu/canaries";

@@ -22,17 +22,21 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
 ) {
     let n = number_of_keys();
+    let count = atomicLoad(&control[HISTOGRAMS + group.x * RADIX + thread]);
+    var counts: array<u32, PASSES>;
+    for (var p = 0u; p < PASSES; p++) {
+        counts[p] = atomicLoad(&control[HISTOGRAMS + p * RADIX + thread]);
+    }
     if (thread < PASSES) {
         atomicStore(&constant[thread], 0u);
     }
     workgroupBarrier();
-    for (var p = 0u; p < task.passes; p++) {
-        if (atomicLoad(&control[HISTOGRAMS + p * RADIX + thread]) == n) {
+    for (var p = 0u; p < PASSES; p++) {
+        if (counts[p] == n) {
             atomicStore(&constant[p], 1u);
         }
     }
 
-    let count = atomicLoad(&control[HISTOGRAMS + group.x * RADIX + thread]);
     sums[thread] = count;
     var side = 0u;
     for (var reach = 1u; reach < RADIX; reach *= 2u) {

@@ -19,7 +19,6 @@ override SILENT: bool = false;
 
 var<workgroup> stuck: atomic<u32>;
 var<workgroup> stuck_tile: u32;
-var<workgroup> recounts: array<atomic<u32>, RADIX>;
 
 // Only ever from empty to count to sum, whoever is first.
 fn publish(row: u32, digit: u32, state: u32) {
@@ -29,12 +28,12 @@ fn publish(row: u32, digit: u32, state: u32) {
 }
 
 // The keys of `digit` in the tiles from `first` to before `row`, where those are rows of `states`. All
-// threads call it, each with a digit of its own unless `idle`.
-fn look_back(first: u32, row: u32, digit: u32, idle: bool, side: u32, bits: vec2<u32>) -> u32 {
+// threads call it, each with a digit of its own or a number beyond the digits.
+fn look_back(first: u32, row: u32, digit: u32, side: u32, bits: vec2<u32>) -> u32 {
     var sum = 0u;
     // The tiles before this one are still to be added.
     var at = row;
-    var done = idle || row == first;
+    var done = digit >= RADIX || row == first;
     loop {
         var patience = PATIENCE;
         loop {
@@ -79,17 +78,17 @@ fn look_back(first: u32, row: u32, digit: u32, idle: bool, side: u32, bits: vec2
 // Counts the keys of a tile that somebody waits for. It has a tile after it, so it is full.
 fn recount(first: u32, row: u32, side: u32, bits: vec2<u32>) {
     for (var d = thread; d < RADIX; d += THREADS) {
-        atomicStore(&recounts[d], 0u);
+        atomicStore(&bases[d], 0u);
     }
     workgroupBarrier();
     let start = (row - first) * TILE;
     for (var i = thread; i < TILE; i += THREADS) {
-        atomicAdd(&recounts[digit(code(load_key(side, start + i)), bits)], 1u);
+        atomicAdd(&bases[digit(code(load_key(side, start + i)), bits)], 1u);
     }
     workgroupBarrier();
     let flag = select(IS_COUNT, IS_SUM, row == first);
     for (var d = thread; d < RADIX; d += THREADS) {
-        atomicMax(&states[row * RADIX + d], flag | atomicLoad(&recounts[d]));
+        atomicMax(&states[row * RADIX + d], flag | atomicLoad(&bases[d]));
     }
     storageBarrier();
     workgroupBarrier();

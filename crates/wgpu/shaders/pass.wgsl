@@ -1,6 +1,7 @@
 // A pass: the keys, and their values, moved to the buckets of a digit, in their order.
 //
-//     ticket       tiles are taken in order of arrival, so that the tiles before have begun
+//     ticket       tiles are taken in order of arrival, so that the tiles before have begun; where workgroups
+//                  begin in the order of their numbers anyway, the number does
 //     load         a tile of keys, team by team
 //     rank         each key among those of its digit that its team has
 //     count        the tile's keys of each digit: published, and where they begin within the tile
@@ -10,25 +11,31 @@
 //     values       the same way
 
 override THREADS: u32;
+// Whether workgroups begin in any order, so that each has to take a ticket.
+override TICKETED: bool;
 // Keys of a tile: THREADS * ITEMS.
 override TILE: u32;
 // Words for the digits of all teams.
 override TEAM_DIGITS: u32;
+// Words of workgroup memory that both the teams' counters and the ordered tile have room in.
+override ROOM: u32;
 // Whether values travel.
 override VALUES: bool;
 
-// Keys of a thread, teams that a workgroup can have at most, and words of a value; other numbers are put in
-// where shaders are made.
+// Keys of a thread, digits of a thread, teams that a workgroup can have at most, and words of a value; other
+// numbers are put in where shaders are made.
 const ITEMS: u32 = 4u;
+const SHARES: u32 = 4u;
 const TEAMS: u32 = 2u;
 const VALUE_WORDS: u32 = 1u;
 
+// For each team the keys of each digit, then where they begin; later the tile in order.
+var<workgroup> room: array<atomic<u32>, ROOM>;
 var<workgroup> ticket: u32;
 var<workgroup> route: u32;
-// For each digit the tile's keys, and where they begin in the ordered tile; then where the first goes, less
-// its place in the ordered tile.
-var<workgroup> tile_counts: array<u32, RADIX>;
-var<workgroup> bases: array<u32, RADIX>;
+// For each digit where the tile's first key with it goes, less its place in the ordered tile. Before that,
+// a tile that is counted for another.
+var<workgroup> bases: array<atomic<u32>, RADIX>;
 // The keys of the digits before those that the threads have now.
 var<workgroup> carry: u32;
 
@@ -47,17 +54,21 @@ fn load_key(side: u32, i: u32) -> Key {
     return keys_c[i];
 }
 
-fn pass_over() {
+// The workgroup with this number in its dispatch moves a tile.
+fn pass_over(arrival: u32) {
     let number = task.pass_number;
     let bits = task.digits[number].xy;
     let n = number_of_keys();
     if (thread == 0u) {
         atomicStore(&stuck, 0u);
-        ticket = atomicAdd(&control[TICKETS + number], 1u);
+        ticket = arrival;
+        if (TICKETED) {
+            ticket = atomicAdd(&control[TICKETS + number], 1u);
+        }
         route = atomicLoad(&control[ROUTES + number]);
     }
     for (var i = thread; i < TEAM_DIGITS; i += THREADS) {
-        atomicStore(&counters[i], 0u);
+        atomicStore(&room[i], 0u);
     }
     let tile = workgroupUniformLoad(&ticket);
     let move_number = workgroupUniformLoad(&route);
@@ -69,13 +80,10 @@ fn pass_over() {
     let indexed = task.indexed != 0u;
     let start = tile * TILE;
     let held = min(n - start, TILE);
-    // This move's states, and those of the next one, which are emptied.
+    // This move's states; those of the next one are emptied at the end, where nobody waits for it.
     let first = select(0u, task.tiles, odd);
     let row = first + tile;
     let next_row = select(task.tiles, 0u, odd) + tile;
-    for (var d = thread; d < RADIX; d += THREADS) {
-        atomicStore(&states[next_row * RADIX + d], 0u);
-    }
 
     // load
     let source = select(select(A, C, indexed && move_number > 0u), B, odd);
@@ -96,43 +104,42 @@ fn pass_over() {
     }
 
     // rank; what is beyond the last key ranks behind all keys
-    var digits: array<u32, ITEMS>;
+    var place: array<u32, ITEMS>;
     var counted: array<Counted, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
-        digits[k] = select(RADIX - 1u, digit(code(key[k]), bits), mine + k * team_size < held);
-        counted[k] = count_key(digits[k]);
+        let digit = select(RADIX - 1u, digit(code(key[k]), bits), mine + k * team_size < held);
+        counted[k] = count_key(digit);
+        place[k] = digit << 16u;
     }
-    var place: array<u32, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
-        place[k] = rank(counted[k]);
+        place[k] |= rank(counted[k]);
     }
     workgroupBarrier();
 
     // count
+    var tile_count: array<u32, SHARES>;
+    var tile_begin: array<u32, SHARES>;
     var carried = 0u;
-    for (var c = 0u; c < RADIX; c += THREADS) {
-        let d = c + thread;
-        let idle = d >= RADIX;
-        var count = 0u;
+    for (var c = 0u; c < SHARES; c++) {
+        let d = c * THREADS + thread;
+        tile_count[c] = 0u;
         var team_begin: array<u32, TEAMS>;
-        if (!idle) {
+        if (d < RADIX) {
             for (var t = 0u; t < TEAMS; t++) {
-                team_begin[t] = count;
-                count += atomicLoad(&counters[t * RADIX + d]);
+                team_begin[t] = tile_count[c];
+                tile_count[c] += atomicLoad(&room[t * RADIX + d]);
             }
-            publish(row, d, select(IS_COUNT, IS_SUM, tile == 0u) | count);
+            publish(row, d, select(IS_COUNT, IS_SUM, tile == 0u) | tile_count[c]);
         }
-        let begin = carried + scan(count);
-        if (!idle) {
+        tile_begin[c] = carried + scan(tile_count[c]);
+        if (d < RADIX) {
             for (var t = 0u; t < TEAMS; t++) {
-                atomicStore(&counters[t * RADIX + d], begin + team_begin[t]);
+                atomicStore(&room[t * RADIX + d], tile_begin[c] + team_begin[t]);
             }
-            tile_counts[d] = count;
-            bases[d] = begin;
         }
-        if (c + THREADS < RADIX) {
+        if (c + 1u < SHARES) {
             if (thread == THREADS - 1u) {
-                carry = begin + count;
+                carry = tile_begin[c] + tile_count[c];
             }
             carried = workgroupUniformLoad(&carry);
         }
@@ -141,19 +148,28 @@ fn pass_over() {
 
     // order
     for (var k = 0u; k < ITEMS; k++) {
-        place[k] += atomicLoad(&counters[team * RADIX + digits[k]]);
+        let digit = place[k] >> 16u;
+        place[k] = (place[k] & 0xffffu) + atomicLoad(&room[team * RADIX + digit]);
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < ITEMS; k++) {
         stage_key(place[k], key[k]);
     }
 
     // base
-    for (var c = 0u; c < RADIX; c += THREADS) {
-        let d = c + thread;
-        let idle = d >= RADIX;
-        let begin = atomicLoad(&control[BEGINS + number * RADIX + min(d, RADIX - 1u)]);
-        let before = look_back(first, row, d, idle, source, bits);
-        if (!idle) {
-            publish(row, d, IS_SUM | (before + tile_counts[d]));
-            bases[d] = begin + before - bases[d];
+    var base: array<u32, SHARES>;
+    for (var c = 0u; c < SHARES; c++) {
+        let d = c * THREADS + thread;
+        base[c] = atomicLoad(&control[BEGINS + number * RADIX + min(d, RADIX - 1u)]);
+        let before = look_back(first, row, d, source, bits);
+        if (d < RADIX) {
+            publish(row, d, IS_SUM | (before + tile_count[c]));
+        }
+        base[c] += before - tile_begin[c];
+    }
+    for (var c = 0u; c < SHARES; c++) {
+        if (c * THREADS + thread < RADIX) {
+            atomicStore(&bases[c * THREADS + thread], base[c]);
         }
     }
     workgroupBarrier();
@@ -162,7 +178,7 @@ fn pass_over() {
     var place_to: array<u32, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
         key[k] = staged_key(k * THREADS + thread);
-        place_to[k] = bases[digit(code(key[k]), bits)] + k * THREADS + thread;
+        place_to[k] = atomicLoad(&bases[digit(code(key[k]), bits)]) + k * THREADS + thread;
     }
     if (!odd) {
         for (var k = 0u; k < ITEMS; k++) {
@@ -184,6 +200,10 @@ fn pass_over() {
         }
     }
 
+    for (var d = thread; d < RADIX; d += THREADS) {
+        atomicStore(&states[next_row * RADIX + d], 0u);
+    }
+
     // values
     if (VALUES) {
         var value: array<Value, ITEMS>;
@@ -203,11 +223,11 @@ fn pass_over() {
         for (var w = 0u; w < VALUE_WORDS; w++) {
             workgroupBarrier();
             for (var k = 0u; k < ITEMS; k++) {
-                staged[place[k]] = value[k][w];
+                atomicStore(&room[place[k]], value[k][w]);
             }
             workgroupBarrier();
             for (var k = 0u; k < ITEMS; k++) {
-                value[k][w] = staged[k * THREADS + thread];
+                value[k][w] = atomicLoad(&room[k * THREADS + thread]);
             }
         }
         if (odd) {

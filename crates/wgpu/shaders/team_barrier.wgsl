@@ -1,7 +1,7 @@
 // Ranks within teams of 32 threads of a workgroup, without subgroups.
 //
-// As team_subgroup.wgsl, but a ballot is a word in workgroup memory for each digit, in which every thread
-// sets its bit, between barriers.
+// As team_subgroup.wgsl, but a ballot is a word in workgroup memory for each team and digit, behind the
+// counters, in which every thread sets its bit, between barriers.
 
 const TEAM_SIZE: u32 = 32u;
 
@@ -10,49 +10,47 @@ var<private> team: u32;
 var<private> lane: u32;
 var<private> team_size: u32 = TEAM_SIZE;
 
-// For each team the keys of each digit; later where they begin.
-var<workgroup> counters: array<atomic<u32>, TEAM_DIGITS>;
-// For each team and digit the threads that have a key with it.
-var<workgroup> ballots: array<atomic<u32>, TEAM_DIGITS>;
 // Sums of threads, before and after a step.
 var<workgroup> sums: array<array<u32, 2>, THREADS>;
 
 @compute @workgroup_size(THREADS)
-fn main(@builtin(local_invocation_index) invocation: u32) {
+fn main(
+    @builtin(local_invocation_index) invocation: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
     thread = invocation;
     team = invocation / TEAM_SIZE;
     lane = invocation % TEAM_SIZE;
     for (var i = thread; i < TEAM_DIGITS; i += THREADS) {
-        atomicStore(&ballots[i], 0u);
+        atomicStore(&room[TEAM_DIGITS + i], 0u);
     }
     workgroupBarrier();
-    pass_over();
+    pass_over(group.y * groups.x + group.x);
 }
 
 // A key's rank among those of the same digit that its team has had.
-struct Counted {
-    rank: u32,
-}
+alias Counted = u32;
 
 // Counts a key of each thread.
 fn count_key(digit: u32) -> Counted {
     let place = team * RADIX + digit;
-    atomicOr(&ballots[place], 1u << lane);
+    atomicOr(&room[TEAM_DIGITS + place], 1u << lane);
     workgroupBarrier();
-    let peers = atomicLoad(&ballots[place]);
-    let before = atomicLoad(&counters[place]);
+    let peers = atomicLoad(&room[TEAM_DIGITS + place]);
+    let before = atomicLoad(&room[place]);
     workgroupBarrier();
     let leader = firstTrailingBit(peers);
     if (lane == leader) {
-        atomicStore(&counters[place], before + countOneBits(peers));
-        atomicStore(&ballots[place], 0u);
+        atomicStore(&room[place], before + countOneBits(peers));
+        atomicStore(&room[TEAM_DIGITS + place], 0u);
     }
     workgroupBarrier();
-    return Counted(before + countOneBits(peers & ((1u << lane) - 1u)));
+    return before + countOneBits(peers & ((1u << lane) - 1u));
 }
 
 fn rank(key: Counted) -> u32 {
-    return key.rank;
+    return key;
 }
 
 // The sum of `x` over the threads before this one.

@@ -9,8 +9,6 @@ var<private> team: u32;
 var<private> lane: u32;
 var<private> team_size: u32;
 
-// For each team the keys of each digit; later where they begin.
-var<workgroup> counters: array<atomic<u32>, TEAM_DIGITS>;
 var<workgroup> team_sums: array<u32, TEAMS>;
 
 @compute @workgroup_size(THREADS)
@@ -18,21 +16,19 @@ fn main(
     @builtin(subgroup_id) subgroup: u32,
     @builtin(subgroup_invocation_id) invocation: u32,
     @builtin(subgroup_size) size: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
 ) {
     team = subgroup;
     lane = invocation;
     team_size = size;
     thread = subgroup * size + invocation;
-    pass_over();
+    pass_over(group.y * groups.x + group.x);
 }
 
 // A key that its team has counted: how many with its digit came before, known to the leader of those that
-// came with it; that leader; and how many of these stand below.
-struct Counted {
-    before: u32,
-    leader: u32,
-    below: u32,
-}
+// came with it; and that leader, with how many of these stand below times 256.
+alias Counted = vec2<u32>;
 
 // Counts a key of each thread.
 fn count_key(digit: u32) -> Counted {
@@ -45,15 +41,15 @@ fn count_key(digit: u32) -> Counted {
     let leader = lowest(peers);
     var before = 0u;
     if (lane == leader) {
-        before = atomicAdd(&counters[team * RADIX + digit], count(peers));
+        before = atomicAdd(&room[team * RADIX + digit], count(peers));
     }
-    return Counted(before, leader, count(peers & below(lane)));
+    return Counted(before, leader | (count(peers & below(lane)) << 8u));
 }
 
 // The rank of a key among those of the same digit that the team has. Apart from the counting, so that nobody
 // waits for one key's counter before the next key is counted.
 fn rank(key: Counted) -> u32 {
-    return subgroupShuffle(key.before, key.leader) + key.below;
+    return subgroupShuffle(key.x, key.y & 0xffu) + (key.y >> 8u);
 }
 
 // The sum of `x` over the threads before this one, of those that are not idle; these are the first ones.

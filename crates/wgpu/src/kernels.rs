@@ -13,6 +13,10 @@ use crate::shader;
 use crate::task::TASK_BYTES;
 use crate::tuning::{RADIX, Ranking, Room, TEAM_SIZE, Tiling};
 
+/// The vendor (NVIDIA) whose devices begin workgroups in the order of their numbers, as far as was seen. Were
+/// it otherwise, tiles would be counted for those that have not begun: slow, but right.
+const BEGINS_IN_ORDER: u32 = 0x10de;
+
 /// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -24,6 +28,8 @@ pub struct Options {
     pub tile: Option<(u32, u32)>,
     /// Workgroups of a dispatch in one dimension at most; from there on it has two.
     pub most_groups: Option<u32>,
+    /// Whether tiles are taken by tickets, so that those before have begun, or by the workgroups' numbers.
+    pub tickets: Option<bool>,
     /// Whether no tile tells others what it counted, so that every one is counted again by those after it.
     /// Slow, and for tests alone.
     pub silent: bool,
@@ -36,6 +42,8 @@ pub struct Kernels {
     device: wgpu::Device,
     limits: wgpu::Limits,
     room: Room,
+    /// Whether tiles are taken by tickets.
+    tickets: bool,
     options: Options,
     trusted: bool,
     /// Task and arrays; and what the second shader writes.
@@ -144,6 +152,7 @@ impl Kernels {
             device: device.clone(),
             limits,
             room,
+            tickets: options.tickets.unwrap_or(info.vendor != BEGINS_IN_ORDER),
             options,
             trusted,
             layouts,
@@ -203,7 +212,7 @@ impl Kernels {
     }
 
     fn build(&self, kernel: Kernel) -> wgpu::ComputePipeline {
-        let (source, constants) = Self::source(kernel, self.options.silent);
+        let (source, constants) = Self::source(kernel, self.tickets, self.options.silent);
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(kernel.name()),
             source: wgpu::ShaderSource::Wgsl(source.into()),
@@ -235,8 +244,8 @@ impl Kernels {
             })
     }
 
-    /// A kernel's shader, and the values of its overrides. `silent` as in [`Options`].
-    fn source(kernel: Kernel, silent: bool) -> (String, Vec<(&'static str, f64)>) {
+    /// A kernel's shader, and the values of its overrides. `tickets` and `silent` as in [`Options`].
+    fn source(kernel: Kernel, tickets: bool, silent: bool) -> (String, Vec<(&'static str, f64)>) {
         match kernel {
             Kernel::Histograms { key_words, coded } => {
                 let files = ["task", key_files(key_words)[0], "histograms"];
@@ -256,14 +265,20 @@ impl Kernels {
                 let [key, staged] = key_files(key_words);
                 let mut files = vec!["task", key, "pass", staged, "look_back"];
                 files.extend(tiling.ranking.files());
-                let asked = [("ITEMS", tiling.items), ("TEAMS", tiling.teams)];
+                let asked = [
+                    ("ITEMS", tiling.items),
+                    ("SHARES", tiling.shares()),
+                    ("TEAMS", tiling.teams),
+                ];
                 let source = shader::source(&files, &asked, value_words.max(1));
                 let constants = vec![
                     ("THREADS", f64::from(tiling.threads)),
                     ("TILE", f64::from(tiling.keys())),
                     ("TEAM_DIGITS", f64::from(tiling.teams * RADIX)),
+                    ("ROOM", f64::from(tiling.room_words(key_words))),
                     ("VALUES", flag(value_words > 0)),
                     ("CODED", flag(coded)),
+                    ("TICKETED", flag(tickets)),
                     ("SILENT", flag(silent)),
                 ];
                 (source, constants)

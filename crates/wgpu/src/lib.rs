@@ -7,8 +7,7 @@
 //! # fn renderer() -> Result<(), Box<dyn std::error::Error>> {
 //! # let (device, queue): (wgpu::Device, wgpu::Queue) = todo!();
 //! # let (depths, particles): (wgpu::Buffer, wgpu::Buffer) = todo!();
-//! use sweepsort_core::{Shape, Spec, Width};
-//! use sweepsort_wgpu::{Buffers, Kernels, Plan};
+//! use sweepsort_wgpu::{Buffers, Kernels, Plan, Shape, Spec, Width};
 //!
 //! let kernels = Kernels::new(&device);
 //! let plan = Plan::new(&kernels, &Shape::pairs(1 << 20, Width::W32, 4), &Spec::natural::<f32>())?;
@@ -33,6 +32,9 @@
 //! # }
 //! ```
 //!
+//! The example `particles` is a renderer that does so, with its device, its shaders and a number of particles
+//! that only the GPU knows. `docs/algorithms/wgpu.md` explains the kernels.
+//!
 //! | file | what it holds |
 //! |---|---|
 //! | `shaders/` | the kernels, one stage a file, named as in the CUDA engine |
@@ -51,6 +53,9 @@ mod plan;
 pub mod shader;
 mod task;
 mod tuning;
+
+// What a sort on a device is told.
+pub use sweepsort_core::{Codec, Order, Shape, Spec, Width};
 
 pub use adapter::{ADAPTER_VARIABLE, Adapter, Facts};
 pub use engine::WgpuEngine;

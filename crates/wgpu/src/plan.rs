@@ -16,9 +16,9 @@ use crate::tuning::RADIX;
 /// More keys than this are not sorted: a state of the look-back has 30 bits for a number.
 pub const MAX_KEYS: usize = (1 << 30) - (1 << 16);
 
-/// Workgroups that count digits, at most, and the keys that each takes at a time.
-const HISTOGRAM_GROUPS: u32 = 1024;
-const STRETCH: u32 = 2048;
+/// Workgroups that count digits, at most, and the keys that each takes at least.
+const HISTOGRAM_GROUPS: u32 = 2048;
+const KEYS_PER_GROUP: u32 = 4096;
 
 /// Parts of the workspace begin at multiples of this, or of what the device asks for.
 const ALIGNMENT: u64 = 256;
@@ -349,7 +349,7 @@ impl Plan {
         Ok(Bound {
             work: self.work.clone(),
             passes: self.digits.len() as u32,
-            histogram_groups: (n.div_ceil(STRETCH.into()) as u32)
+            histogram_groups: (n.div_ceil(KEYS_PER_GROUP.into()) as u32)
                 .min(HISTOGRAM_GROUPS)
                 .min(self.kernels.most_groups()),
             group,

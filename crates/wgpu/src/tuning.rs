@@ -30,19 +30,19 @@ impl Ranking {
         }
     }
 
-    /// Bytes of workgroup memory for each team.
-    fn team_bytes(self) -> u32 {
+    /// Words of workgroup memory for each team while it counts keys: counters, and ballots.
+    fn team_words(self) -> u32 {
         match self {
-            Ranking::Subgroups { .. } => 4 * (RADIX + 1),
-            Ranking::Barriers => 2 * 4 * RADIX,
+            Ranking::Subgroups { .. } => RADIX,
+            Ranking::Barriers => 2 * RADIX,
         }
     }
 
-    /// Bytes of workgroup memory for each thread.
-    fn thread_bytes(self) -> u32 {
+    /// Words of workgroup memory for the sums of so many threads in so many teams.
+    fn sum_words(self, threads: u32, teams: u32) -> u32 {
         match self {
-            Ranking::Subgroups { .. } => 0,
-            Ranking::Barriers => 2 * 4,
+            Ranking::Subgroups { .. } => teams,
+            Ranking::Barriers => 2 * threads,
         }
     }
 }
@@ -68,12 +68,18 @@ pub(crate) const TEAM_SIZE: u32 = 32;
 /// Digits of a pass at most.
 pub(crate) const RADIX: u32 = 256;
 
-/// Workgroup memory of a pass beside that for teams and the tile: three arrays over the digits, and some
-/// words.
-const OTHER_BYTES: u32 = 3 * 4 * RADIX + 64;
+/// Workgroup memory of a pass beside that for teams, threads and the tile: a word for each digit, and some
+/// more.
+const OTHER_BYTES: u32 = 4 * RADIX + 32;
 
 /// Threads of a workgroup, and words of keys that a thread takes.
-const TILES: [(u32, u32); 8] = [
+///
+/// The first rows are those of an NVIDIA H200, for keys of one word with up to one word of value, for keys of
+/// two words, and (256 threads, 14 words) for others. Its driver gives the workgroups of a multiprocessor 48 KiB together, so that two
+/// of these run at a time; the more keys they have between them, the better.
+const TILES: [(u32, u32); 11] = [
+    (256, 22),
+    (320, 18),
     (384, 15),
     (256, 14),
     (256, 10),
@@ -81,8 +87,18 @@ const TILES: [(u32, u32); 8] = [
     (128, 12),
     (128, 8),
     (64, 12),
+    (64, 8),
     (64, 4),
 ];
+
+/// The first row of [`TILES`] for keys and values of so many words.
+fn first_row(key_words: u32, value_words: u32) -> usize {
+    match (key_words, value_words) {
+        (1, 0 | 1) => 0,
+        (2, _) => 1,
+        _ => 3,
+    }
+}
 
 /// A pass's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +117,7 @@ impl Tiling {
     /// # Errors
     /// [`Error::Unsupported`] that names the limit which is short.
     pub(crate) fn choose(room: &Room, key_words: u32, value_words: u32) -> Result<Tiling> {
-        let of = |room, (threads, words)| Tiling::of(room, threads, words, key_words, value_words);
+        let of = |room, (threads, words)| Tiling::of(room, threads, words, key_words);
         let fits = |room: &Room, tiling: &Tiling| {
             tiling.threads <= room.threads
                 && tiling.threads.is_multiple_of(room.most_team_size())
@@ -112,7 +128,8 @@ impl Tiling {
             team_size: TEAM_SIZE,
             ..*room
         };
-        let rows = room.tile.as_ref().map_or(&TILES[..], std::slice::from_ref);
+        let rows = &TILES[first_row(key_words, value_words)..];
+        let rows = room.tile.as_ref().map_or(rows, std::slice::from_ref);
         let found = [room, &without].into_iter().find_map(|room| {
             let mut tilings = rows.iter().map(|&row| of(room, row));
             tilings.find(|tiling| fits(room, tiling))
@@ -136,12 +153,7 @@ impl Tiling {
         })
     }
 
-    fn of(room: &Room, threads: u32, words: u32, key_words: u32, value_words: u32) -> Tiling {
-        // A thread holds its keys and values in registers.
-        let words = match value_words {
-            0..=2 => words,
-            _ => words / 2,
-        };
+    fn of(room: &Room, threads: u32, words: u32, key_words: u32) -> Tiling {
         Tiling {
             ranking: room.ranking,
             threads,
@@ -150,17 +162,25 @@ impl Tiling {
         }
     }
 
+    /// Digits of a thread.
+    pub(crate) fn shares(&self) -> u32 {
+        RADIX.div_ceil(self.threads)
+    }
+
     /// Keys of a tile.
     pub(crate) fn keys(&self) -> u32 {
         self.threads * self.items
     }
 
+    /// Words of workgroup memory in which first the teams count and then the tile is put in order.
+    pub(crate) fn room_words(&self, key_words: u32) -> u32 {
+        (self.teams * self.ranking.team_words()).max(key_words * self.keys())
+    }
+
     /// Bytes of workgroup memory.
     pub(crate) fn storage(&self, key_words: u32) -> u32 {
-        self.teams * self.ranking.team_bytes()
-            + self.threads * self.ranking.thread_bytes()
-            + 4 * key_words * self.keys()
-            + OTHER_BYTES
+        let sums = self.ranking.sum_words(self.threads, self.teams);
+        4 * (self.room_words(key_words) + sums) + OTHER_BYTES
     }
 }
 

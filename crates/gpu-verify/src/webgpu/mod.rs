@@ -46,7 +46,7 @@ pub fn wgpu_sources() -> String {
 }
 
 /// Kinds of shaders and dispatches that can be asked for on any adapter, by name.
-const KINDS: [(&str, Options); 5] = [
+const KINDS: [(&str, Options); 7] = [
     ("default", DEFAULT),
     (
         "no-subgroups",
@@ -59,6 +59,20 @@ const KINDS: [(&str, Options); 5] = [
         "storage-16384",
         Options {
             workgroup_storage: Some(16 << 10),
+            ..DEFAULT
+        },
+    ),
+    (
+        "tickets",
+        Options {
+            tickets: Some(true),
+            ..DEFAULT
+        },
+    ),
+    (
+        "no-tickets",
+        Options {
+            tickets: Some(false),
             ..DEFAULT
         },
     ),
@@ -82,7 +96,9 @@ const KINDS: [(&str, Options); 5] = [
 const DEFAULT: Options = Options {
     no_subgroups: false,
     workgroup_storage: None,
+    tile: None,
     most_groups: None,
+    tickets: None,
     silent: false,
 };
 

@@ -75,7 +75,7 @@ fn every_shader_is_valid_as_made_and_has_the_workgroup_memory_that_was_reckoned(
     for (tiling, key_words, value_words) in tilings() {
         for kernel in kernels(tiling, key_words, value_words) {
             // Two that differ in overrides alone are one text.
-            let (source, constants) = Kernels::source(kernel, false);
+            let (source, constants) = Kernels::source(kernel, true, false);
             let room = match kernel {
                 Kernel::Pass { .. } => tiling.storage(key_words),
                 // Within the least that WebGPU promises.
