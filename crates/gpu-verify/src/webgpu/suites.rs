@@ -10,26 +10,15 @@ use super::{DEFAULT, Place};
 
 /// How much of the table a kind of shaders has to pass, and one in how many of the inputs in that.
 fn scope(place: Place, options: Options) -> (Scope, usize) {
-    let (largest_power, one_in, step) = match (place, options) {
-        (Place::Gpu, Options { silent: true, .. }) => (16, 16, 1),
+    let in_two = options.most_groups.is_some();
+    let (largest_power, one_in, step) = match place {
+        Place::Gpu if options.silent => (16, 16, 1),
         // Above, keys of 64 bits with values of 16 bytes would have more tiles than two dimensions have.
-        (
-            Place::Gpu,
-            Options {
-                most_groups: Some(_),
-                ..
-            },
-        ) => (17, 16, 1),
-        (
-            Place::Software,
-            Options {
-                most_groups: Some(_),
-                ..
-            },
-        ) => (17, 200, 53),
-        (Place::Gpu, _) => (22, 4, 1),
-        (Place::Software, DEFAULT) => (20, 20, 17),
-        (Place::Software, _) => (13, 60, 17),
+        Place::Gpu if in_two => (17, 16, 1),
+        Place::Gpu => (22, 4, 1),
+        Place::Software if in_two => (17, 200, 53),
+        Place::Software if options == DEFAULT => (20, 20, 17),
+        Place::Software => (13, 60, 53),
     };
     let scope = Scope {
         largest_power,
