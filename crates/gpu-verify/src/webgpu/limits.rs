@@ -85,7 +85,7 @@ fn plans(rig: &Rig) -> Result<usize> {
 fn options(place: Place) -> Result<usize> {
     let natural = Spec::natural::<u32>();
     let small = Options {
-        workgroup_storage: Some(4096),
+        workgroup_storage: Some(1024),
         ..Options::default()
     };
     // One workgroup for each of eight passes must be possible; and no more than so many squared are.
@@ -97,7 +97,7 @@ fn options(place: Place) -> Result<usize> {
     let storage = "max_compute_workgroup_storage_size";
     let mut done = 0;
     for (what, options, n, says) in [
-        ("workgroup memory", small, 100, ["4096", storage]),
+        ("workgroup memory", small, 100, ["1024", storage]),
         ("workgroups", none, 100, ["7", dimension]),
         ("workgroups for many keys", some, 1 << 20, ["8", dimension]),
     ] {
