@@ -16,7 +16,8 @@ pub struct Counts {
 
 impl Counts {
     /// Takes note of a line of `cargo test`'s stdout. A program's result line gives the numbers,
-    /// for a test that prints past the harness can tear its own line; the others give names.
+    /// for a test that prints past the harness can tear its own line; the others give names. What was
+    /// ignored or filtered out was skipped.
     pub fn see(&mut self, line: &str) {
         if let Some(result) = line.strip_prefix("test result: ") {
             // `ok. 3 passed; 0 failed; 1 ignored; …`
@@ -27,7 +28,7 @@ impl Counts {
                     match what {
                         "passed" => self.passed += number,
                         "failed" => self.failed += number,
-                        "ignored" => self.skipped += number,
+                        "ignored" | "filtered out" => self.skipped += number,
                         _ => {}
                     }
                 }
@@ -84,7 +85,7 @@ mod tests {
         counts.skip("readme: no sh".to_owned());
         assert_eq!(
             counts.to_string(),
-            "sweepsort: 9 passed, 1 failed, 2 skipped"
+            "sweepsort: 9 passed, 1 failed, 7 skipped"
         );
         assert_eq!(counts.failed_names, ["wrong"]);
         assert_eq!(

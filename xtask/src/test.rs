@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::counts::Counts;
 use crate::process::{cargo, run as run_command, watch};
-use crate::tools::{CHROMIUM, CLIPPY, RUSTFMT, Tool};
+use crate::tools::{CHROMIUM, CLIPPY, RUSTFMT, SOFTWARE_VULKAN, Tool};
 use crate::{figures, kernels, readme, repository};
 
 /// Whether programs may be installed, and the tests' counts so far.
@@ -178,8 +178,25 @@ fn tests(state: &mut State) -> Result<Outcome> {
             format!("the CPU engine's {instructions} code: this machine has no such instructions");
         state.counts.skip(name);
     }
-    run_tests(state, &["test", "--workspace", "--no-fail-fast"]).map(|()| Outcome::Passed)
+    // With the programs that are to be run comes the one that looks for an adapter.
+    run_command(cargo().args(["test", "--workspace", "--no-run"]))?;
+    let mut arguments = vec!["test", "--workspace", "--no-fail-fast"];
+    match SOFTWARE_VULKAN.need(state.install) {
+        Ok(()) => {}
+        // A missing tool is a person's choice, but not a test machine's.
+        Err(error) if std::env::var_os("CI").is_some() => return Err(error),
+        Err(error) => {
+            let skipped = format!("{ADAPTER_CRATE} and all tests named {ADAPTER_TESTS}: {error:#}");
+            state.counts.skip(skipped);
+            arguments.extend(["--exclude", ADAPTER_CRATE, "--", "--skip", ADAPTER_TESTS]);
+        }
+    }
+    run_tests(state, &arguments).map(|()| Outcome::Passed)
 }
+
+/// What a software adapter is needed for: a crate, and in the others whatever has this in its name.
+const ADAPTER_CRATE: &str = "sweepsort-wgpu";
+const ADAPTER_TESTS: &str = "software_adapter";
 
 /// Vector instructions that the CPU engine has code for and this machine lacks.
 fn absent_instructions() -> Vec<&'static str> {

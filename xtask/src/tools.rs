@@ -4,35 +4,43 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::process::{program, run, works};
+use crate::process::{program, run, target_dir, works};
 
 /// A program that a chore needs.
 pub struct Tool {
     name: &'static str,
     /// What ends well where the tool is there.
-    probe: &'static [&'static str],
+    probe: Probe,
     /// Commands that install it, the first whose program is there being taken.
     installs: &'static [&'static [&'static str]],
+}
+
+/// A program with its arguments.
+enum Probe {
+    /// One of the system's.
+    Installed(&'static [&'static str]),
+    /// One of the repository's examples, as `cargo test --workspace` builds it.
+    Example(&'static [&'static str]),
 }
 
 /// The formatter.
 pub const RUSTFMT: Tool = Tool {
     name: "rustfmt",
-    probe: &["rustfmt", "--version"],
+    probe: Probe::Installed(&["rustfmt", "--version"]),
     installs: &[&["rustup", "component", "add", "rustfmt"]],
 };
 
 /// The lints.
 pub const CLIPPY: Tool = Tool {
     name: "clippy",
-    probe: &["cargo-clippy", "--version"],
+    probe: Probe::Installed(&["cargo-clippy", "--version"]),
     installs: &[&["rustup", "component", "add", "clippy"]],
 };
 
 /// The memory checker.
 pub const VALGRIND: Tool = Tool {
     name: "valgrind",
-    probe: &["valgrind", "--version"],
+    probe: Probe::Installed(&["valgrind", "--version"]),
     installs: &[
         &["apt-get", "install", "--yes", "valgrind"],
         &["dnf", "install", "--assumeyes", "valgrind"],
@@ -41,10 +49,40 @@ pub const VALGRIND: Tool = Tool {
     ],
 };
 
+/// A GPU played by the processor, for the wgpu engine. That it is there, wgpu itself must say.
+pub const SOFTWARE_VULKAN: Tool = Tool {
+    name: "software Vulkan",
+    probe: Probe::Example(&["adapters", "software"]),
+    installs: &[
+        &[
+            "apt-get",
+            "install",
+            "--yes",
+            "mesa-vulkan-drivers",
+            "libvulkan1",
+        ],
+        &[
+            "dnf",
+            "install",
+            "--assumeyes",
+            "mesa-vulkan-drivers",
+            "vulkan-loader",
+        ],
+        &[
+            "pacman",
+            "-S",
+            "--noconfirm",
+            "vulkan-swrast",
+            "vulkan-icd-loader",
+        ],
+        &["apk", "add", "mesa-vulkan-swrast", "vulkan-loader"],
+    ],
+};
+
 /// The browser that the page of `explain` is stepped through in.
 pub const CHROMIUM: Tool = Tool {
     name: "chromium",
-    probe: &["chromium", "--version"],
+    probe: Probe::Installed(&["chromium", "--version"]),
     installs: &[
         &["apt-get", "install", "--yes", "chromium"],
         &["dnf", "install", "--assumeyes", "chromium"],
@@ -56,7 +94,7 @@ pub const CHROMIUM: Tool = Tool {
 /// The fuzzer's driver. It is not installed by itself, for fuzzing is no part of the tests.
 pub const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
-    probe: &["cargo-fuzz", "--version"],
+    probe: Probe::Installed(&["cargo-fuzz", "--version"]),
     installs: &[&["cargo", "install", "cargo-fuzz"]],
 };
 
@@ -86,7 +124,14 @@ impl Tool {
     }
 
     fn works(&self) -> bool {
-        works(&mut command(self.probe))
+        match &self.probe {
+            Probe::Installed(words) => works(&mut command(words)),
+            Probe::Example(words) => target_dir().is_ok_and(|target| {
+                let path = target.join("debug/examples").join(words[0]);
+                let path = path.with_extension(std::env::consts::EXE_EXTENSION);
+                works(program(path).args(&words[1..]))
+            }),
+        }
     }
 }
 

@@ -126,6 +126,16 @@ first  all NaNs at its start
 With --values and --argsort, under 'last' and 'first', NaNs are equal to each other and 0.0 to \
 -0.0: they keep their order.";
 
+const ENGINE_HELP: &str = "\
+What sorts; 'sweepsort devices' says what is here
+
+auto  the engine that is expected to be the fastest: cpu or cuda
+cpu   every core
+cuda  the first NVIDIA GPU
+wgpu  a GPU through Vulkan, Metal or DirectX 12: the first, discrete ones before others, or the one of \
+whose name the environment variable SWEEPSORT_ADAPTER is a part. Software adapters must be named so. \
+Keys of up to 64 bits";
+
 /// Sort a file, or stdin, by its keys
 ///
 /// The sort is stable, and the output appears whole or not at all: it is written under another
@@ -183,11 +193,11 @@ pub struct SortArgs {
     /// What sorts: auto (the engine expected to be the fastest), cpu, cuda or wgpu; see 'sweepsort
     /// devices'
     #[arg(long, value_name = "ENGINE", default_value = "auto", value_parser = names(Choice::ALL, Choice::name),
-          hide_possible_values = true, hide_default_value = true)]
+          hide_possible_values = true, hide_default_value = true, long_help = ENGINE_HELP)]
     pub engine: Choice,
 
-    /// The engine's method: hybrid or count, of cuda also onesweep; of the CPU engine also a classic,
-    /// to learn from: counting-lsd, split, four-way, block-histogram, tile-merge, coalesced, onesweep
+    /// The engine's method: hybrid or count, of cuda also onesweep; of wgpu onesweep; of the CPU engine
+    /// also a classic, to learn from: counting-lsd, split, four-way, block-histogram, tile-merge, coalesced, onesweep
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<String>,
 

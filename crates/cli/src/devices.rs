@@ -47,7 +47,12 @@ fn line(listed: &Listed) -> String {
         auto,
     } = &listed.device;
     if let Some(why) = absent {
-        return format!("{engine:<6}absent: {why}\n");
+        // A device that is there, but not taken.
+        let named = match name.is_empty() {
+            true => String::new(),
+            false => format!("{name}; "),
+        };
+        return format!("{engine:<6}{named}absent: {why}\n");
     }
     // The CPU is what remains, and needs no word.
     let auto = match *auto && *engine != "cpu" {
@@ -122,6 +127,13 @@ mod tests {
             ),
             ("cuda", card, None, false, "cuda  NVIDIA H200\n"),
             ("wgpu", "", Some(gone), false, "wgpu  absent: it was sold\n"),
+            (
+                "wgpu",
+                "llvmpipe",
+                Some("it is software"),
+                false,
+                "wgpu  llvmpipe; absent: it is software\n",
+            ),
         ];
         for (engine, name, absent, auto, expected) in cases {
             let memory = |gib: u64| (engine == "cpu").then_some(gib << 30);

@@ -420,6 +420,8 @@ fn errors() {
         ("sort -f raw bad.txt", 2, &["bad.txt", "-t"]),
         ("sort good.u32 --bits 0..33 -o x", 2, &["0..33", "32 bits"]),
         ("sort good.u32 --engine cuda -o x", 2, &["cuda", "absent"]),
+        #[cfg(not(feature = "wgpu"))]
+        ("sort good.u32 --engine wgpu -o x", 2, &["wgpu", "absent"]),
         ("sort good.u32 --algorithm bogo -o x", 2, &["bogo"]),
         ("sort good.u32 --json", 2, &["--json", "-o"]),
         ("gen -n 3 -o x", 2, &["-t"]),
@@ -532,7 +534,13 @@ fn a_summary_as_json() {
     let devices: serde_json::Value =
         serde_json::from_str(&here.good("devices --json")).expect("json");
     assert_eq!(devices[0]["engine"], "cpu");
-    assert!(here.good("devices").contains("absent: "));
+    let lines = here.good("devices");
+    for device in devices.as_array().expect("an array") {
+        let said = [&device["name"], &device["absent"]];
+        for said in said.into_iter().filter_map(serde_json::Value::as_str) {
+            assert!(lines.contains(said), "no '{said}' in: {lines}");
+        }
+    }
 }
 
 #[test]
@@ -794,6 +802,197 @@ mod unix {
                 "{:?}",
                 here.names()
             );
+        }
+    }
+}
+
+/// The wgpu engine, on a processor that plays a GPU.
+#[cfg(feature = "wgpu")]
+mod software_adapter {
+    use super::*;
+
+    const VARIABLE: &str = "SWEEPSORT_ADAPTER";
+
+    impl Folder {
+        /// Runs the tool on an adapter of this name, or with no name given.
+        fn run_on(&self, adapter: Option<&str>, args: &str) -> Output {
+            let mut tool = self.tool(args);
+            match adapter {
+                Some(name) => tool.env(VARIABLE, name),
+                None => tool.env_remove(VARIABLE),
+            };
+            // Without such a folder Mesa looks for a screen, and complains on stderr.
+            tool.env("XDG_RUNTIME_DIR", self.0.path());
+            tool.stdin(Stdio::null()).output().expect("it runs")
+        }
+
+        /// The same, which must succeed, and give its stdout and stderr.
+        fn good_on(&self, adapter: &str, args: &str) -> (String, String) {
+            let output = self.run_on(Some(adapter), args);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+            assert_eq!(output.status.code(), Some(0), "{args}: {stderr}");
+            (stdout, stderr)
+        }
+    }
+
+    /// The adapters, as `devices` knows them: their names, and why they are absent.
+    fn adapters(devices: &str) -> Vec<(String, Option<String>)> {
+        let devices: serde_json::Value = serde_json::from_str(devices).expect("json");
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let all = devices.as_array().expect("an array").iter();
+        all.filter(|device| device["engine"] == "wgpu")
+            .map(|device| {
+                (
+                    text(&device["name"]).expect("a name"),
+                    text(&device["absent"]),
+                )
+            })
+            .collect()
+    }
+
+    /// The first word of a software adapter's name.
+    fn software(here: &Folder) -> String {
+        let all = adapters(&here.good("devices --json"));
+        let software = all
+            .iter()
+            .find(|(name, _)| name.ends_with(", a software adapter"));
+        let (name, _) = software.expect("a software adapter; `cargo xtask test` installs one");
+        name.split([' ', ',']).next().unwrap_or_default().to_owned()
+    }
+
+    /// Files are sorted as the CPU engine sorts them.
+    #[test]
+    fn sorts_files() {
+        let here = Folder::new();
+        let adapter = software(&here);
+        for name in ["keys.u8", "keys.i16", "keys.u32"] {
+            here.good(&format!("gen -n 30000 -d and3 -o {name}"));
+        }
+        here.good("gen -n 30000 -s 1 -o values.u64");
+        here.good("gen -n 30000 -s 2 -o values.u8");
+        let floats = [
+            "nan",
+            "-nan",
+            "1.5",
+            "-0",
+            "0",
+            "inf",
+            "-inf",
+            "-2.5e-310",
+            "7",
+        ];
+        here.write("floats.txt", floats.repeat(300).join("\n"));
+        here.good("sort floats.txt -t f64 --bits 0..0 -o keys.f64");
+        for (keys, flags) in [
+            ("u8", ""),
+            ("i16", "-r"),
+            ("u32", ""),
+            ("u32", "-r"),
+            ("u32", "-u"),
+            ("u32", "--bits 5..19"),
+            ("u32", "--argsort"),
+            ("i16", "--argsort -r -u"),
+            ("f64", ""),
+            ("f64", "-r"),
+            ("f64", "--nan first"),
+            ("f64", "--nan last -r"),
+            ("f64", "--nan last --argsort"),
+            ("u32", "--values values.u64"),
+            ("i16", "--values values.u8 -r"),
+        ] {
+            // An index is u32, whatever the keys.
+            let ty = if flags.contains("--argsort") {
+                "u32"
+            } else {
+                keys
+            };
+            let [by_cpu, by_wgpu] = ["cpu", "wgpu"].map(|engine| {
+                let moved = match flags.contains("--values") {
+                    true => format!("--values-out {engine}.values"),
+                    false => String::new(),
+                };
+                let args = format!(
+                    "sort keys.{keys} {flags} {moved} --engine {engine} -o {engine}.{ty} -f raw --force"
+                );
+                let (_, summary) = here.good_on(&adapter, &args);
+                let named = format!("engine {engine}, ");
+                assert!(summary.contains(&named), "{args}: {summary}");
+                let values = match moved.is_empty() {
+                    true => Vec::new(),
+                    false => here.read(&format!("{engine}.values")),
+                };
+                (here.read(&format!("{engine}.{ty}")), values)
+            });
+            assert!(
+                by_wgpu == by_cpu,
+                "keys.{keys} {flags}: another result than the CPU's"
+            );
+        }
+    }
+
+    #[test]
+    fn says_what_it_did() {
+        let here = Folder::new();
+        let adapter = software(&here);
+        here.good("gen -n 1e5 -o keys.u32");
+        let (object, _) = here.good_on(&adapter, "sort keys.u32 -o a.u32 --engine wgpu --json");
+        let object: serde_json::Value = serde_json::from_str(&object).expect("json");
+        let report = &object["report"];
+        assert_eq!(
+            (&report["engine"], &report["algorithm"], &report["reason"]),
+            (&"wgpu".into(), &"onesweep".into(), &"asked for".into())
+        );
+        let (_, line) = here.good_on(&adapter, "sort keys.u32 -o b.u32 --engine wgpu");
+        assert!(
+            line.ends_with("engine wgpu, onesweep, 4 of 4 passes\n"),
+            "{line}"
+        );
+        let (devices, _) = here.good_on(&adapter, "devices --json");
+        let (name, absent) = &adapters(&devices)[0];
+        assert!(
+            name.contains(&adapter) && absent.is_none(),
+            "the adapter that sorts comes first: {devices}"
+        );
+    }
+
+    /// What it does not sort, and adapters that are not there.
+    #[test]
+    fn refuses() {
+        let here = Folder::new();
+        let adapter = &*software(&here);
+        here.good("gen -n 10 -o keys.u32");
+        here.good("gen -n 10 -o keys.u128");
+        for (adapter, args, parts) in [
+            (
+                adapter,
+                "keys.u128",
+                &["engine wgpu", "keys of 128 bits", "engine cpu"][..],
+            ),
+            (
+                adapter,
+                "keys.u32 --algorithm split",
+                &["engine wgpu", "auto, onesweep"],
+            ),
+            (
+                "no such GPU",
+                "keys.u32",
+                &["wgpu is absent", VARIABLE, "'no such GPU'", adapter],
+            ),
+        ] {
+            let args = format!("sort {args} --engine wgpu -o x");
+            failed(&args, &here.run_on(Some(adapter), &args), 2, parts);
+        }
+        // A real GPU is taken without being asked for by name, and nothing else is.
+        let devices = here.run_on(None, "devices --json");
+        let devices = String::from_utf8(devices.stdout).expect("text");
+        let sorted = here.run_on(None, "sort keys.u32 --engine wgpu -o x.u32");
+        match &adapters(&devices)[0] {
+            (_, None) => assert_eq!(sorted.status.code(), Some(0), "{devices}"),
+            (name, Some(why)) => {
+                assert!(name.contains(adapter), "{devices}");
+                failed("without a name", &sorted, 2, &[why, VARIABLE, adapter]);
+            }
         }
     }
 }

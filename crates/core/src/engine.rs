@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::codec::Codec;
 use crate::error::Result;
@@ -36,6 +37,25 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// # Errors
     /// See [`crate::Error`]. But for [`crate::Error::Device`], the task's data is untouched then.
     fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report>;
+}
+
+/// An engine that several share is one, too.
+impl<E: Engine + ?Sized> Engine for Arc<E> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn algorithms(&self) -> &'static [&'static str] {
+        (**self).algorithms()
+    }
+
+    fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {
+        (**self).plan(shape, spec)
+    }
+
+    fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
+        (**self).run(task, spec)
+    }
 }
 
 /// How a task is to be sorted.

@@ -4,6 +4,9 @@
 //! engine with a reason. Nothing is asked of a device or of the data here: see [`crate::rental`]
 //! for when the CUDA engine is opened. In doubt the CPU keeps the task, which is never worse than
 //! having no GPU.
+//!
+//! The wgpu engine has no figures here, as no crossover to it has been measured yet: it sorts where it
+//! is asked for, and not under `auto`.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! Which engines are here, and for each absent one, why.
 
-#[cfg(feature = "cuda")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sweepsort_core::{Choice, Error};
+use sweepsort_core::Error;
 
 use crate::rental::Open;
 
@@ -13,15 +13,18 @@ use crate::rental::Open;
 pub struct Device {
     /// `cpu`, `cuda` or `wgpu`.
     pub engine: &'static str,
-    /// What the device is called, where the engine is here.
+    /// What the device is called, and what is known of it; empty where no device was found.
     pub name: String,
     /// Why the engine is absent, and what would work.
     pub absent: Option<String>,
-    /// Whether [`Choice::Auto`] may take it, where it expects that to be faster.
+    /// Whether [`Choice::Auto`](crate::Choice::Auto) may take it, where it expects that to be faster.
+    /// No device of the wgpu engine is among those: from how many keys on one is the faster, nobody has
+    /// measured yet.
     pub auto: bool,
 }
 
-/// Every engine that this build knows, those that are absent with the reason.
+/// Every device of the engines that there are, and for those that are absent the reason. Of an engine
+/// with several devices, the first is the one that sorts.
 ///
 /// ```
 /// let devices = sweepsort::devices();
@@ -35,16 +38,8 @@ pub fn devices() -> Vec<Device> {
         absent: None,
         auto: true,
     };
-    let wgpu = Device {
-        engine: "wgpu",
-        name: String::new(),
-        absent: Some(NO_WGPU.to_owned()),
-        auto: false,
-    };
-    [cpu].into_iter().chain(cuda()).chain([wgpu]).collect()
+    [cpu].into_iter().chain(cuda()).chain(wgpu()).collect()
 }
-
-const NO_WGPU: &str = "this version has no wgpu engine yet; use cpu";
 
 /// The devices of the CUDA engine, or why there is none.
 #[cfg(feature = "cuda")]
@@ -84,7 +79,7 @@ fn cuda() -> Vec<Device> {
 }
 
 /// Why there is no device, and that the CPU does.
-#[cfg(feature = "cuda")]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 fn or_cpu(why: &str) -> String {
     format!("{why}, or use cpu")
 }
@@ -108,13 +103,19 @@ fn first_device() -> Result<Arc<sweepsort_cuda::Device>, Error> {
 #[cfg(feature = "cuda")]
 pub(crate) fn open_cuda() -> Result<sweepsort_cuda::CudaEngine, Error> {
     let engine = first_device().and_then(sweepsort_cuda::CudaEngine::on);
-    engine.map_err(|error| match error {
+    engine.map_err(absent_or_cpu)
+}
+
+/// An error, which says that the CPU does where there is no device.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn absent_or_cpu(error: Error) -> Error {
+    match error {
         Error::EngineAbsent { engine, why } => Error::EngineAbsent {
             engine,
             why: or_cpu(&why),
         },
         other => other,
-    })
+    }
 }
 
 /// What opens the CUDA engine for `auto`, if this build has it.
@@ -132,23 +133,83 @@ const NO_CUDA: &str = "this build has no CUDA engine; build it with the feature 
 
 #[cfg(not(feature = "cuda"))]
 fn cuda() -> Vec<Device> {
-    vec![Device {
-        engine: "cuda",
-        name: String::new(),
-        absent: Some(NO_CUDA.to_owned()),
-        auto: false,
-    }]
+    not_built("cuda", NO_CUDA)
 }
 
-/// The error for an engine that this build does not have.
-pub(crate) fn absent(choice: Choice) -> Error {
-    let why = match choice {
-        #[cfg(not(feature = "cuda"))]
-        Choice::Cuda => NO_CUDA,
-        _ => NO_WGPU,
-    };
+/// A CUDA engine, which this build does not have.
+#[cfg(not(feature = "cuda"))]
+pub(crate) fn no_cuda() -> Error {
     Error::EngineAbsent {
-        engine: choice.name(),
-        why: why.to_owned(),
+        engine: "cuda",
+        why: NO_CUDA.to_owned(),
     }
+}
+
+/// The adapters of the wgpu engine, the one that it takes first, or why there is none. Where it takes
+/// none of them, each says why.
+#[cfg(feature = "wgpu")]
+fn wgpu() -> Vec<Device> {
+    let (preferred, absent) = match sweepsort_wgpu::Adapter::preferred() {
+        Ok(adapter) => (Some(adapter), None),
+        Err(Error::EngineAbsent { why, .. }) => (None, Some(or_cpu(&why))),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let mut adapters = sweepsort_wgpu::Adapter::all();
+    if let Some(preferred) = preferred {
+        adapters.sort_by_key(|adapter| adapter.facts() != preferred.facts());
+    }
+    let device = |name: String| Device {
+        engine: "wgpu",
+        name,
+        absent: absent.clone(),
+        auto: false,
+    };
+    match &adapters[..] {
+        [] => vec![device(String::new())],
+        all => all
+            .iter()
+            .map(|adapter| device(adapter.facts().to_string()))
+            .collect(),
+    }
+}
+
+/// The wgpu engine of the process, on the adapter that is preferred: opened when first asked for and
+/// kept, for a device and its pipelines take long to make.
+#[cfg(feature = "wgpu")]
+pub(crate) fn open_wgpu() -> Result<Arc<sweepsort_wgpu::WgpuEngine>, Error> {
+    static ENGINE: Mutex<Option<Arc<sweepsort_wgpu::WgpuEngine>>> = Mutex::new(None);
+    let mut kept = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(engine) = &*kept {
+        return Ok(engine.clone());
+    }
+    let engine = sweepsort_wgpu::WgpuEngine::open().map_err(absent_or_cpu)?;
+    Ok(kept.insert(Arc::new(engine)).clone())
+}
+
+#[cfg(not(feature = "wgpu"))]
+const NO_WGPU: &str = "this build has no wgpu engine; build it with the feature wgpu, or use cpu";
+
+#[cfg(not(feature = "wgpu"))]
+fn wgpu() -> Vec<Device> {
+    not_built("wgpu", NO_WGPU)
+}
+
+/// A wgpu engine, which this build does not have.
+#[cfg(not(feature = "wgpu"))]
+pub(crate) fn no_wgpu() -> Error {
+    Error::EngineAbsent {
+        engine: "wgpu",
+        why: NO_WGPU.to_owned(),
+    }
+}
+
+/// The devices of an engine that this build does not have.
+#[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+fn not_built(engine: &'static str, why: &str) -> Vec<Device> {
+    vec![Device {
+        engine,
+        name: String::new(),
+        absent: Some(why.to_owned()),
+        auto: false,
+    }]
 }

@@ -35,8 +35,8 @@ pub(crate) struct Slot {
     saved_ns: AtomicU64,
 }
 
-/// The reason where the build has no such engine.
-const NOT_BUILT: &str = "auto: cpu, as this build has no other engine";
+/// The reason where the build has no such engine. (That of wgpu is not for `auto`.)
+const NOT_BUILT: &str = "auto: cpu, as this build has no CUDA engine";
 
 impl Slot {
     pub(crate) const fn new(open: Option<Open>) -> Self {

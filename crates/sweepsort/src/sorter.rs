@@ -111,6 +111,12 @@ impl Builder {
     /// opened. Where the device fails or has too little memory and the data is untouched, the CPU
     /// sorts. [`Report::reason`] says what was taken, and why. With a named
     /// [`algorithm`](Self::algorithm) it is the CPU engine.
+    ///
+    /// It does not take the wgpu engine, for nobody has measured yet where that is the faster.
+    /// [`Choice::Wgpu`] (feature `wgpu`) opens, for the whole process, the first adapter that is a GPU,
+    /// discrete ones before others; or the one of whose name the environment variable
+    /// `SWEEPSORT_ADAPTER` is a part, in any case. That is the only way to a software adapter.
+    /// [`devices`](crate::devices()) lists them all.
     pub fn engine(mut self, choice: Choice) -> Self {
         self.choice = choice;
         self
@@ -121,6 +127,8 @@ impl Builder {
     /// The CUDA engine's own are `auto`; `onesweep`, which sorts everything; `hybrid` for whole keys of
     /// 32, 64 or 128 bits alone; and `count` for those of 8 or 16 bits. Besides, it has `split`,
     /// `four-way`, `block-histogram`, `tile-merge` and `coalesced` for keys of 32 and 64 bits.
+    ///
+    /// The wgpu engine has `auto` and `onesweep`, for keys of up to 64 bits.
     ///
     /// The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins of the
     /// classics on one thread, to learn from and to compare with: `counting-lsd`, `split`, `four-way`,
@@ -174,7 +182,7 @@ impl Builder {
                 None => Way::Cpu,
             },
             Choice::Cuda => Way::Other(self.cuda(&name)?),
-            Choice::Wgpu => return Err(devices::absent(self.choice)),
+            Choice::Wgpu => Way::Other(self.wgpu(&name)?),
         };
         Ok(Sorter {
             order: self.order,
@@ -231,7 +239,34 @@ impl Builder {
 
     #[cfg(not(feature = "cuda"))]
     fn cuda(&self, _: &str) -> Result<Box<dyn Engine>> {
-        Err(devices::absent(self.choice))
+        Err(devices::no_cuda())
+    }
+
+    /// The wgpu engine on the preferred adapter.
+    #[cfg(feature = "wgpu")]
+    fn wgpu(&self, name: &str) -> Result<Box<dyn Engine>> {
+        let engine = devices::open_wgpu()?;
+        let known = engine.algorithms();
+        if !known.contains(&name) {
+            return Err(Error::UnknownAlgorithm {
+                engine: engine.name(),
+                name: name.to_owned(),
+                known: known.join(", "),
+            });
+        }
+        match (self.radix_bits, self.block) {
+            (None, None) => Ok(Box::new(engine)),
+            _ => Err(Error::Unsupported {
+                engine: engine.name(),
+                what: format!("a choice of digit or block for algorithm '{name}'"),
+                instead: "a classic of engine cpu, such as block-histogram".into(),
+            }),
+        }
+    }
+
+    #[cfg(not(feature = "wgpu"))]
+    fn wgpu(&self, _: &str) -> Result<Box<dyn Engine>> {
+        Err(devices::no_wgpu())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The GPUs that wgpu finds, and how the engine opens one.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sweepsort_core::{Error, Result};
@@ -101,9 +102,13 @@ impl Adapter {
         found.ok_or_else(|| Error::EngineAbsent {
             engine: "wgpu",
             why: match (asked, names.is_empty()) {
-                (_, true) => "no GPU was found through Vulkan, Metal or DirectX 12".to_owned(),
+                (_, true) => {
+                    "no GPU was found through Vulkan, Metal or DirectX 12; install its driver"
+                        .to_owned()
+                }
                 (Some(part), false) => format!(
-                    "no adapter has '{part}' in its name ({ADAPTER_VARIABLE}); there are: {}",
+                    "no adapter has '{part}' in its name; set {ADAPTER_VARIABLE} to a part of one \
+                     of these: {}",
                     names.join(", ")
                 ),
                 (None, false) => format!(
@@ -171,6 +176,74 @@ impl Facts {
             subgroups: subgroups.then_some((info.subgroup_min_size, info.subgroup_max_size)),
             workgroup_storage: limits.max_compute_workgroup_storage_size,
             binding_bytes: limits.max_storage_buffer_binding_size,
+        }
+    }
+}
+
+/// All of it, in one line.
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {}, driver {}, ",
+            self.name, self.backend, self.driver
+        )?;
+        match self.subgroups {
+            None => write!(f, "no subgroups")?,
+            Some((least, most)) if least == most => write!(f, "subgroups of {least}")?,
+            Some((least, most)) => write!(f, "subgroups of {least} to {most}")?,
+        }
+        write!(
+            f,
+            ", {} KiB of workgroup memory, keys of {} MiB at most",
+            self.workgroup_storage >> 10,
+            self.binding_bytes >> 20
+        )?;
+        match self.software {
+            true => write!(f, ", a software adapter"),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_in_one_line() {
+        let gpu = Facts {
+            name: "Radeon".to_owned(),
+            backend: "vulkan".to_owned(),
+            driver: "radv 25.0".to_owned(),
+            software: false,
+            subgroups: Some((32, 64)),
+            workgroup_storage: 64 << 10,
+            binding_bytes: (4 << 30) - 4,
+        };
+        let even = Facts {
+            subgroups: Some((8, 8)),
+            ..gpu.clone()
+        };
+        let software = Facts {
+            subgroups: None,
+            software: true,
+            ..gpu.clone()
+        };
+        let cases = [
+            (gpu, "subgroups of 32 to 64", "4095 MiB at most"),
+            (even, "subgroups of 8", "4095 MiB at most"),
+            (
+                software,
+                "no subgroups",
+                "4095 MiB at most, a software adapter",
+            ),
+        ];
+        for (facts, subgroups, end) in cases {
+            let expected = format!(
+                "Radeon, vulkan, driver radv 25.0, {subgroups}, 64 KiB of workgroup memory, keys of {end}"
+            );
+            assert_eq!(facts.to_string(), expected);
         }
     }
 }

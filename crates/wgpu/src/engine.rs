@@ -243,7 +243,8 @@ impl WgpuEngine {
                 });
             })?;
             self.finish()?;
-            receiver.try_recv().map_err(failed)?.map_err(failed)?;
+            // It may be another thread, waiting for the device as this one did, that calls back.
+            receiver.recv().map_err(failed)?.map_err(failed)?;
             let view = back.get_mapped_range(..len).map_err(failed)?;
             take(&view, start);
             drop(view);

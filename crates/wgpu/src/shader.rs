@@ -1,7 +1,7 @@
 //! Shaders made of the files in `shaders/`.
 //!
 //! A shader is some of the files, one after the other: WGSL lets declarations come in any order. As they
-//! stand they are valid, for [`ITEMS`] keys a thread and values of one word. What is made of them differs
+//! stand they are valid, for `ITEMS` keys a thread and values of one word. What is made of them differs
 //! in two ways only:
 //!
 //! * the numbers of `const ITEMS` and `const VALUE_WORDS` are those asked for, and `Value` is a type;

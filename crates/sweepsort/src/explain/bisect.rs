@@ -104,7 +104,7 @@ pub fn bisect<K: RadixKey>(keys: &[K], options: &Options) -> Result<Bisection> {
         })
     }
     #[cfg(not(feature = "cuda"))]
-    Err(crate::devices::absent(options.engine))
+    Err(crate::devices::no_cuda())
 }
 
 /// Sorts on a device once for each stage that the twin can make for it, with that stage the twin's
@@ -127,7 +127,7 @@ pub fn take_each<K: RadixKey>(keys: &[K], options: &Options) -> Result<Vec<(Stri
         })
     }
     #[cfg(not(feature = "cuda"))]
-    Err(crate::devices::absent(options.engine))
+    Err(crate::devices::no_cuda())
 }
 
 /// Refuses what is no device.
@@ -139,6 +139,6 @@ fn needs_a_device(engine: Choice) -> Result<()> {
             what: "bisection, for its arrays are the twin's".into(),
             instead: "engine cuda".into(),
         }),
-        other => Err(crate::devices::absent(other)),
+        Choice::Wgpu => Err(super::not_by_wgpu()),
     }
 }

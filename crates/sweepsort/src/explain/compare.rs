@@ -632,9 +632,15 @@ mod tests {
             engine: Choice::Wgpu,
             ..on_cpu
         };
-        assert!(matches!(
-            bisect_here(&keys, &on_wgpu),
-            Err(Error::EngineAbsent { .. })
-        ));
+        for error in [
+            explain(&keys, &on_wgpu).err(),
+            bisect_here(&keys, &on_wgpu).err(),
+        ] {
+            let error = error.expect("refused").to_string();
+            assert!(
+                error.contains("wgpu") && error.contains("use engine cuda"),
+                "{error}"
+            );
+        }
     }
 }

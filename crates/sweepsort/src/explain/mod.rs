@@ -291,7 +291,9 @@ fn explain_input<W: Word>(input: &Input<'_, W>, options: &Options) -> Result<Exp
             let runner = crate::devices::open_cuda()?;
             job.explained(&runner, &input.codes, &options.from_twin)?
         }
-        choice => return Err(crate::devices::absent(choice)),
+        #[cfg(not(feature = "cuda"))]
+        Choice::Cuda => return Err(crate::devices::no_cuda()),
+        Choice::Wgpu => return Err(not_by_wgpu()),
     };
     let chosen = &input.options;
     let bits = chosen.bits.start..chosen.bits.end.min(input.width);
@@ -320,6 +322,15 @@ fn explain_input<W: Word>(input: &Input<'_, W>, options: &Options) -> Result<Exp
         sorted: output.is_sorted_by_key(code),
         output,
     })
+}
+
+/// The wgpu engine's sort is no classic, and shows no arrays.
+fn not_by_wgpu() -> Error {
+    Error::Unsupported {
+        engine: "wgpu",
+        what: "showing the arrays of its stages".into(),
+        instead: "engine cuda, or cpu for the twin's".into(),
+    }
 }
 
 /// One past the highest bit in which a code differs from that of zero; 1 at least.

@@ -7,6 +7,8 @@ mod errors;
 mod keys;
 mod partition;
 mod property;
+#[cfg(feature = "wgpu")]
+mod software_adapter;
 mod structs;
 mod threads;
 mod values;
