@@ -169,6 +169,7 @@ fn tasks_are_measured_through_wgpu() -> Outcome {
             .args(["--engine", "wgpu", "-n", "3000"])
             .args(arguments)
             .env("SWEEPSORT_ADAPTER", "llvmpipe")
+            .env("XDG_RUNTIME_DIR", std::env::temp_dir())
             .output()?;
         let words = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {words}");

@@ -368,7 +368,8 @@ impl Session<'_> {
             };
             self.progress
                 .set_message(format!("{title}: making the keys"));
-            let gpu = residence == Residence::Pinned || self.args.engine.contains(&Choice::Cuda);
+            let gpu = |engine| self.args.engine.contains(&engine);
+            let gpu = residence == Residence::Pinned || gpu(Choice::Cuda) || gpu(Choice::Wgpu);
             let copies = match residence {
                 Residence::Device => 1,
                 _ if self.args.budget == 0.0 => 1,
@@ -447,9 +448,12 @@ impl Session<'_> {
         });
         for (contender, outcome) in contenders.iter().zip(outcomes) {
             let report = outcome.report.as_ref();
-            let on_gpu = report.is_some_and(|report| report.engine == Choice::Cuda.name());
+            let by = |engine: Choice| report.is_some_and(|report| report.engine == engine.name());
+            let on_gpu = by(Choice::Cuda) || by(Choice::Wgpu);
             let floor_s = match on_gpu {
-                true => self.seconds_of_link(what.n, sorted)?,
+                true if by(Choice::Cuda) => self.seconds_of_link(what.n, sorted)?,
+                // wgpu has no page-locked memory that copies could be measured with.
+                true => None,
                 false => {
                     let bytes = what.n as f64 * sorted.floor_bytes_per_key();
                     Some(bytes / self.teams[&contender.threads].bandwidth)
@@ -589,19 +593,28 @@ impl Session<'_> {
             };
         }
         #[cfg(feature = "wgpu")]
-        if let Some(stage) = &self.stage {
-            let (gpu, driver) = stage.names();
-            match machine.gpu {
-                Some(_) => machine.gpu_by_wgpu = Some(format!("{gpu}, {driver}")),
-                None => {
+        {
+            let by_wgpu = |row: &Row| row.engine.as_deref() == Some(Choice::Wgpu.name());
+            let names = match &self.stage {
+                Some(stage) => Some(stage.names()),
+                None if self.rows.iter().any(by_wgpu) => wgpu::names(),
+                None => None,
+            };
+            let bandwidth = self.stage.as_ref().map(|stage| stage.gpu.bandwidth);
+            match (names, &machine.gpu) {
+                (None, _) => {}
+                (Some((gpu, driver)), Some(_)) => {
+                    machine.gpu_by_wgpu = Some(format!("{gpu}, {driver}"));
+                }
+                (Some((gpu, driver)), None) => {
                     machine.gpu = Some(gpu);
                     machine.driver = Some(driver);
-                    machine.gpu_copy_bytes_per_s = Some(stage.gpu.bandwidth);
+                    machine.gpu_copy_bytes_per_s = bandwidth;
                 }
             }
-            if !stage.versions.is_empty() {
-                let versions = machine.gpu_peers.get_or_insert_default();
-                versions.extend(stage.versions.clone());
+            let versions = self.stage.as_ref().map(|stage| stage.versions.clone());
+            if let Some(versions) = versions.filter(|versions| !versions.is_empty()) {
+                machine.gpu_peers.get_or_insert_default().extend(versions);
             }
         }
         machine

@@ -20,6 +20,7 @@ use std::io::Write;
 
 use sweepsort::{Choice, Nan, RadixKey, Sorter};
 use sweepsort_core::{Shape, Spec, Width, Words};
+use sweepsort_wgpu::Adapter;
 
 use super::Sorted;
 use super::args::Method;
@@ -245,9 +246,7 @@ impl Stage {
 
     /// The adapter's name; and its driver, after the API that it is reached by.
     pub fn names(&self) -> (String, String) {
-        let facts = self.gpu.facts();
-        let driver = format!("{} ({})", facts.driver, facts.backend);
-        (facts.name.clone(), driver)
+        names_of(self.gpu.facts())
     }
 
     /// Ours for a method.
@@ -375,6 +374,17 @@ impl Stage {
         }));
         Ok(parties)
     }
+}
+
+/// The same of the adapter that the engine prefers, if there is one.
+pub fn names() -> Option<(String, String)> {
+    let adapter = Adapter::preferred().ok()?;
+    Some(names_of(adapter.facts()))
+}
+
+fn names_of(facts: &sweepsort_wgpu::Facts) -> (String, String) {
+    let driver = format!("{} ({})", facts.driver, facts.backend);
+    (facts.name.clone(), driver)
 }
 
 impl Contender {
