@@ -1,5 +1,9 @@
 //! The example `particles` on a software adapter: its picture is that of particles blended back to front.
 
+#[path = "../examples/particles/galaxy.rs"]
+mod galaxy;
+#[path = "../examples/particles/picture.rs"]
+mod picture;
 #[path = "../examples/particles/scene.rs"]
 mod scene;
 
@@ -8,7 +12,7 @@ use std::path::Path;
 use scene::{NEAR, Particle, Scene, Size};
 use sweepsort_wgpu::Adapter;
 
-const SIZE: Size = Size(72, 48);
+const SIZE: Size = (72, 48);
 
 /// Blends the particles in front of the camera in the order of a sort.
 fn reference(particles: &[Particle], sort: impl FnOnce(&mut Vec<Particle>)) -> Vec<u8> {
@@ -50,19 +54,19 @@ fn the_picture_is_blended_back_to_front() {
     let all = Adapter::all();
     let software = all.iter().find(|adapter| adapter.facts().software);
     let adapter = software.expect("a software adapter; `cargo xtask test` installs one");
-    let scene = Scene::new(adapter, 2000, SIZE).unwrap();
+    let scene = Scene::new(adapter, &galaxy::galaxy(2000), SIZE).unwrap();
     for _ in 0..3 {
         scene.frame();
     }
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("particles.png");
-    scene::write_png(&path, SIZE, &scene.picture().unwrap()).unwrap();
+    picture::write(&path, SIZE, &scene.picture().unwrap()).unwrap();
 
     let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
     let mut picture = vec![0; reader.output_buffer_size().unwrap()];
     let frame = reader.next_frame(&mut picture).unwrap();
     assert_eq!(
-        (Size(frame.width, frame.height), picture.len()),
+        ((frame.width, frame.height), picture.len()),
         (SIZE, 4 * 72 * 48)
     );
 

@@ -1,5 +1,4 @@
-//! The scene: a galaxy of translucent particles, and the frame that a renderer would have, in one command
-//! encoder. The host reads nothing of it:
+//! What a renderer makes once, and its frame, in one command encoder. The host reads nothing of it:
 //!
 //!     turn      compute   the particles move
 //!     depths    compute   depth and number of each particle in front of the camera, and how many there are
@@ -7,13 +6,11 @@
 //!     draw      render    an instance for each, in that order, blended over what is behind it
 
 use std::error::Error;
-use std::path::Path;
-use std::str::FromStr;
 use std::sync::mpsc;
 
 use sweepsort_wgpu::{Adapter, Bound, Buffers, Kernels, Order, Plan, Shape, Spec, Width};
 use wgpu::BufferUsages as Usage;
-use wgpu::util::{BufferInitDescriptor, DeviceExt};
+use wgpu::util::{BufferInitDescriptor, DeviceExt, DownloadBuffer};
 
 /// Place and radius; colour and opacity.
 pub type Particle = [[f32; 4]; 2];
@@ -21,35 +18,18 @@ pub type Particle = [[f32; 4]; 2];
 /// What is nearer to the camera is not drawn.
 pub const NEAR: f32 = 0.05;
 
-/// Particles at most: they fill 128 MiB, which every device can bind.
-const MOST: u32 = 1 << 22;
-
 /// Threads of a workgroup of the compute shaders.
 const THREADS: u32 = 256;
 
-/// Where the galaxy is, and how far its plane is turned towards the camera, in radians.
-const CENTRE: [f32; 3] = [0.0, -0.1, 1.1];
-const TILT: f32 = 0.4;
+/// What particles turn about: where it is, and how far it leans towards the camera, in radians.
+pub const CENTRE: [f32; 3] = [0.0, 0.25, 1.0];
+pub const TILT: f32 = 0.7;
 
 /// Byte of the draw call's arguments that the number of instances begins at.
 const INSTANCES: u64 = 4;
 
 /// Width and height in pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u32, pub u32);
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Size, String> {
-        let side = |text: &str| text.parse().ok().filter(|side| (1..=8192).contains(side));
-        let sides = text.split_once('x').map(|(w, h)| (side(w), side(h)));
-        match sides {
-            Some((Some(width), Some(height))) => Ok(Size(width, height)),
-            _ => Err("this is no WIDTHxHEIGHT of 1 to 8192 pixels each".to_owned()),
-        }
-    }
-}
+pub type Size = (u32, u32);
 
 /// All that a renderer makes once.
 pub struct Scene {
@@ -67,10 +47,12 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn new(adapter: &Adapter, count: u32, size: Size) -> Result<Scene, Box<dyn Error>> {
-        if !(1..=MOST).contains(&count) {
-            return Err(format!("{count} particles: there can be 1 to {MOST}").into());
-        }
+    pub fn new(
+        adapter: &Adapter,
+        particles: &[Particle],
+        size: Size,
+    ) -> Result<Scene, Box<dyn Error>> {
+        let count = particles.len() as u32;
         // The device is the renderer's own. Subgroups make the sort faster, but are not needed.
         let (device, queue) =
             pollster::block_on(adapter.wgpu().request_device(&wgpu::DeviceDescriptor {
@@ -94,7 +76,7 @@ impl Scene {
             })
         };
         let particles = filled(
-            bytemuck::cast_slice(&galaxy(count)),
+            bytemuck::cast_slice(particles),
             Usage::STORAGE | Usage::COPY_SRC,
         );
         let depths = buffer(4 * u64::from(count), Usage::STORAGE);
@@ -214,76 +196,55 @@ impl Scene {
     pub fn picture(&self) -> Result<Vec<u8>, Box<dyn Error>> {
         let bytes = 4 * self.target.width();
         let padded = bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
-        let rows = self.read(u64::from(padded * self.target.height()), |encoder, to| {
-            let layout = wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(padded),
-                rows_per_image: None,
-            };
-            let to = wgpu::TexelCopyBufferInfo { buffer: to, layout };
-            encoder.copy_texture_to_buffer(self.target.as_image_copy(), to, self.target.size());
-        })?;
+        let rows = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: u64::from(padded * self.target.height()),
+            usage: Usage::COPY_DST | Usage::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let layout = wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(padded),
+            rows_per_image: None,
+        };
+        let to = wgpu::TexelCopyBufferInfo {
+            buffer: &rows,
+            layout,
+        };
+        encoder.copy_texture_to_buffer(self.target.as_image_copy(), to, self.target.size());
+        self.queue.submit([encoder.finish()]);
+        let rows = self.read(rows.slice(..))?;
         let rows = rows.chunks_exact(padded as usize);
         Ok(rows
-            .flat_map(|row| &row[..bytes as usize])
-            .copied()
+            .flat_map(|row| row[..bytes as usize].to_vec())
             .collect())
     }
 
     /// How many particles are in front of the camera.
     pub fn visible(&self) -> Result<u32, Box<dyn Error>> {
-        let bytes = self.read(4, |encoder, to| {
-            encoder.copy_buffer_to_buffer(&self.draw_call, INSTANCES, to, 0, 4);
-        })?;
+        let bytes = self.read(self.draw_call.slice(INSTANCES..INSTANCES + 4))?;
         Ok(bytemuck::pod_read_unaligned(&bytes))
     }
 
     /// The particles, as they are in the last frame.
     #[allow(dead_code, reason = "the test compares the picture with them")]
     pub fn particles(&self) -> Result<Vec<Particle>, Box<dyn Error>> {
-        let size = self.particles.size();
-        let bytes = self.read(size, |encoder, to| {
-            encoder.copy_buffer_to_buffer(&self.particles, 0, to, 0, size);
-        })?;
-        Ok(bytemuck::pod_collect_to_vec(&bytes))
+        Ok(bytemuck::pod_collect_to_vec(
+            &self.read(self.particles.slice(..))?,
+        ))
     }
 
-    /// Waits for what `copy` puts into a buffer of so many bytes.
-    fn read(
-        &self,
-        size: u64,
-        copy: impl FnOnce(&mut wgpu::CommandEncoder, &wgpu::Buffer),
-    ) -> Result<Vec<u8>, Box<dyn Error>> {
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size,
-            usage: Usage::MAP_READ | Usage::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        copy(&mut encoder, &buffer);
-        self.queue.submit([encoder.finish()]);
+    /// Waits for the frames so far, and reads what they have left in a buffer.
+    fn read(&self, from: wgpu::BufferSlice<'_>) -> Result<Vec<u8>, Box<dyn Error>> {
         let (sender, receiver) = mpsc::channel();
-        buffer.map_async(wgpu::MapMode::Read, .., move |mapped| {
+        DownloadBuffer::read_buffer(&self.device, &self.queue, &from, move |read| {
             // The receiver is there until the wait below has ended.
-            let _ = sender.send(mapped);
+            let _ = sender.send(read.map(|bytes| bytes.to_vec()));
         });
         self.device.poll(wgpu::PollType::wait_indefinitely())?;
-        receiver.recv()??;
-        Ok(buffer.get_mapped_range(..)?.to_vec())
+        Ok(receiver.recv()??)
     }
-}
-
-/// Writes a picture of four bytes a pixel.
-pub fn write_png(path: &Path, size: Size, picture: &[u8]) -> Result<(), Box<dyn Error>> {
-    let file =
-        std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut encoder = png::Encoder::new(std::io::BufWriter::new(file), size.0, size.1);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(picture)?;
-    Ok(writer.finish()?)
 }
 
 /// The pipeline that draws quads, each blended over what is there.
@@ -356,40 +317,4 @@ fn group(
         layout,
         entries: &entries,
     })
-}
-
-/// A spiral galaxy of stars and of dust, which darkens what is behind it. Some of it is behind the camera.
-fn galaxy(count: u32) -> Vec<Particle> {
-    let mut state = 1u64;
-    // Uniform in [0, 1), by a linear congruential generator: the same galaxy every time.
-    let mut random = || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 40) as f32 / (1u64 << 24) as f32
-    };
-    let size = 4.0 / (count as f32).sqrt();
-    let (sin, cos) = TILT.sin_cos();
-    (0..count)
-        .map(|i| {
-            let far = 1.7 * random().powf(0.7);
-            let spread = (random() + random() + random() - 1.5) * 1.3;
-            let arm = (i % 2) as f32 * std::f32::consts::PI;
-            let (y, x) = (arm + 3.0 * (far + 0.1).ln() + spread).sin_cos();
-            let (u, v) = (far * x, far * y);
-            let up = (random() + random() - 1.0) * (0.05 + 0.2 * (-6.0 * far).exp());
-            let place = [
-                CENTRE[0] + u,
-                CENTRE[1] + v * sin + up * cos,
-                CENTRE[2] + v * cos - up * sin,
-            ];
-            let rim = (far / 1.2).min(1.0);
-            let colour = match i % 5 {
-                0 => [0.10, 0.05, 0.06, 0.9],
-                _ => [1.0 - 0.75 * rim, 0.85 - 0.4 * rim, 0.55 + 0.4 * rim, 0.5],
-            };
-            let radius = size * (0.4 + random());
-            [[place[0], place[1], place[2], radius], colour]
-        })
-        .collect()
 }
