@@ -57,6 +57,15 @@ const DOCUMENTS: &[Document] = &[
         ],
     },
     Document {
+        file: "docs/algorithms/wgpu.md",
+        tables: &[
+            on_device::contenders,
+            on_device::contenders,
+            on_device::contenders,
+            on_device::contenders,
+        ],
+    },
+    Document {
         file: "docs/algorithms/count.md",
         tables: &[on_device::all],
     },

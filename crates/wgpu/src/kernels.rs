@@ -13,15 +13,23 @@ use crate::shader;
 use crate::task::TASK_BYTES;
 use crate::tuning::{RADIX, Ranking, Room, TEAM_SIZE, Tiling};
 
-/// The vendor (NVIDIA) whose devices begin workgroups in the order of their numbers, as far as was seen. Were
+/// The vendors on whose devices ranks by ballots have been proven: NVIDIA's, and Mesa's for software. WGSL does
+/// not promise that a subgroup's atomics on workgroup memory come one after the other as written, which those
+/// ranks rest on; elsewhere they are made with barriers, which need no promise.
+const PROVEN_SUBGROUPS: [u32; 2] = [NVIDIA, 0x10005];
+
+const NVIDIA: u32 = 0x10de;
+
+/// The vendor whose devices begin workgroups in the order of their numbers, as far as was seen. Were
 /// it otherwise, tiles would be counted for those that have not begun: slow, but right.
-const BEGINS_IN_ORDER: u32 = 0x10de;
+const BEGINS_IN_ORDER: u32 = NVIDIA;
 
 /// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether keys are ranked without subgroups, though the device has them.
-    pub no_subgroups: bool,
+    /// Whether keys are ranked by subgroups, where the device has the feature `SUBGROUP`. Unless said
+    /// otherwise they are on devices of vendors for whom this has been proven.
+    pub subgroups: Option<bool>,
     /// Bytes of workgroup memory to be used at most.
     pub workgroup_storage: Option<u32>,
     /// Threads of a workgroup and words of keys that each takes, instead of the engine's choice.
@@ -37,7 +45,8 @@ pub struct Options {
 
 /// The sorting kernels of a device: shared by all plans, and by all threads.
 ///
-/// Subgroups are used where the device has the feature `SUBGROUP`; ask for it when you request yours.
+/// Subgroups are used where the device has the feature `SUBGROUP`, which you have to ask for when you request
+/// yours, and where that is proven to sort; see [`Options::subgroups`].
 pub struct Kernels {
     device: wgpu::Device,
     limits: wgpu::Limits,
@@ -94,8 +103,11 @@ impl Kernels {
 
     fn made(device: &wgpu::Device, options: Options, trusted: bool) -> Kernels {
         let (limits, info) = (device.limits(), device.adapter_info());
-        let subgroups = device.features().contains(wgpu::Features::SUBGROUP);
-        let (ranking, team_size) = if subgroups && !options.no_subgroups {
+        let wanted = options
+            .subgroups
+            .unwrap_or(PROVEN_SUBGROUPS.contains(&info.vendor));
+        let there = device.features().contains(wgpu::Features::SUBGROUP);
+        let (ranking, team_size) = if there && wanted {
             let most = info.subgroup_max_size;
             (Ranking::Subgroups { most }, info.subgroup_min_size)
         } else {

@@ -15,7 +15,7 @@ use super::rig::{Records, Rig};
 pub fn run(place: Place) -> Result<usize> {
     let options = Options::default();
     let without = Options {
-        no_subgroups: true,
+        subgroups: Some(false),
         ..options
     };
     let mut sorts = 0;

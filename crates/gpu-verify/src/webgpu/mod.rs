@@ -51,7 +51,7 @@ const KINDS: [(&str, Options); 7] = [
     (
         "no-subgroups",
         Options {
-            no_subgroups: true,
+            subgroups: Some(false),
             ..DEFAULT
         },
     ),
@@ -94,7 +94,7 @@ const KINDS: [(&str, Options); 7] = [
 
 /// Nothing that the engine would not do itself.
 const DEFAULT: Options = Options {
-    no_subgroups: false,
+    subgroups: None,
     workgroup_storage: None,
     tile: None,
     most_groups: None,

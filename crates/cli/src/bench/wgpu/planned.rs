@@ -38,9 +38,9 @@ impl Planned {
         let kernels = match method.variant.as_deref() {
             None | Some("text") => gpu.engine().kernels().clone(),
             Some("barriers") => {
-                let no_subgroups = true;
+                let subgroups = Some(false);
                 let options = Options {
-                    no_subgroups,
+                    subgroups,
                     ..Options::default()
                 };
                 Kernels::with(gpu.device(), options)
