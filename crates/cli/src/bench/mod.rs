@@ -11,6 +11,8 @@
 mod args;
 mod array;
 mod chart;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod clocks;
 mod contender;
 #[cfg(feature = "cuda")]
 mod device;
@@ -408,10 +410,7 @@ impl Session<'_> {
     /// The GPU, opened if it is not yet.
     #[cfg(feature = "cuda")]
     fn card(&mut self) -> Result<&mut device::Card> {
-        match &mut self.card {
-            Some(card) => Ok(card),
-            none => Ok(none.insert(device::Card::open()?)),
-        }
+        opened(&mut self.card, device::Card::open)
     }
 
     /// Seconds that the keys and what travels with them take to the GPU and back, where a row's sort
@@ -504,10 +503,7 @@ impl Session<'_> {
             return Err(absent(Choice::Cuda));
             #[cfg(feature = "cuda")]
             {
-                let card = match &mut self.card {
-                    Some(card) => card,
-                    none => none.insert(device::Card::open()?),
-                };
+                let card = opened(&mut self.card, device::Card::open)?;
                 let mut contenders = Vec::new();
                 if engines.contains(&Choice::Cuda) {
                     for method in self.args.methods() {
@@ -527,10 +523,7 @@ impl Session<'_> {
             return Err(absent(Choice::Wgpu));
             #[cfg(feature = "wgpu")]
             {
-                let stage = match &mut self.stage {
-                    Some(stage) => stage,
-                    none => none.insert(wgpu::Stage::open()?),
-                };
+                let stage = opened(&mut self.stage, wgpu::Stage::open)?;
                 let mut contenders = Vec::new();
                 if engines.contains(&Choice::Wgpu) {
                     for method in self.args.methods() {
@@ -671,6 +664,15 @@ impl Session<'_> {
             }));
         }
         Ok(contenders)
+    }
+}
+
+/// A device, opened if it is not yet.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn opened<T>(device: &mut Option<T>, open: fn() -> Result<T>) -> Result<&mut T> {
+    match device {
+        Some(device) => Ok(device),
+        none => Ok(none.insert(open()?)),
     }
 }
 

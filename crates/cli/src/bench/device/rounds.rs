@@ -18,6 +18,7 @@ use super::verify::{Answers, Oracle};
 use super::{Card, Contender, Sort, failed, words_of};
 use crate::bench::Sorted;
 use crate::bench::args::Payload;
+use crate::bench::clocks::median;
 use crate::bench::contender::Task;
 use crate::bench::measure::Outcome;
 use crate::bench::party::{Party, Seat};
@@ -147,30 +148,22 @@ impl<'a, W: CardWord> Bench<'a, W> {
 
     /// One timed sort, and whether its output is right.
     fn round(&mut self, contender: &mut Contender, outcome: &mut Outcome) {
-        let verdict = match self.run(contender) {
-            Ok((seconds, output)) => {
-                // What another process has sorted is fetched once: that takes longer than the sort.
-                let first = outcome.seconds.is_empty();
-                outcome.seconds.push(seconds);
-                let output = match (output, &contender.sort) {
-                    (None, Sort::Python(python)) if first => {
-                        self.stored(&mut python.borrow_mut()).map(Some)
-                    }
-                    (output, _) => Ok(output),
-                };
-                output.and_then(|output| match output {
-                    Some(output) => self.verify(&output, &contender.facts),
-                    None => Ok(()),
-                })
+        let ran = self.run(contender);
+        outcome.judge(ran, |outcome, (seconds, output)| {
+            // What another process has sorted is fetched once: that takes longer than the sort.
+            let first = outcome.seconds.is_empty();
+            outcome.seconds.push(seconds);
+            let output = match (output, &contender.sort) {
+                (None, Sort::Python(python)) if first => {
+                    Some(self.stored(&mut python.borrow_mut())?)
+                }
+                (output, _) => output,
+            };
+            match output {
+                Some(output) => self.verify(&output, &contender.facts),
+                None => Ok(()),
             }
-            Err(failure) => {
-                outcome.broken = true;
-                Err(failure)
-            }
-        };
-        if let Err(failure) = verdict {
-            outcome.failure.get_or_insert(failure);
-        }
+        });
     }
 
     fn run(&mut self, contender: &mut Contender) -> Timed {
@@ -254,10 +247,7 @@ impl<'a, W: CardWord> Bench<'a, W> {
         }
         Ok(seconds
             .into_iter()
-            .map(|(stage, mut seconds)| {
-                seconds.sort_by(f64::total_cmp);
-                (stage, seconds[seconds.len() / 2])
-            })
+            .map(|(stage, mut seconds)| (stage, median(&mut seconds)))
             .collect())
     }
 
@@ -368,7 +358,7 @@ impl<W: CardWord> Party for Entered<'_, W> {
             Sort::Python(python) => python.borrow_mut().unload(),
             _ => {}
         }
-        self.bench.card.worked();
+        self.bench.card.clocks.worked();
         Ok(())
     }
 }
