@@ -305,7 +305,7 @@ impl Stage {
                 if what.task == Task::Keys {
                     return Ok(None);
                 }
-                let adapter = &self.gpu.facts().name;
+                let adapter = self.gpu.facts();
                 let opened = self
                     .older
                     .get_or_insert_with(|| older::Older::open(adapter));

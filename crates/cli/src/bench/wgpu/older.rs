@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use sweepsort_core::{Codec, Spec, Words};
+use sweepsort_wgpu::Facts;
 use wgpu_of_2024 as wgpu;
 use wgpu_sort::{GPUSorter, HISTO_BLOCK_KVS, SortBuffers};
 
@@ -65,11 +66,19 @@ struct Entered<'a> {
 }
 
 impl Older {
-    /// Opens the adapter of this name, and finds the sorter's parameter as its README says.
+    /// Opens an adapter, and finds the sorter's parameter as its README says. On a software adapter the
+    /// search for it need not end, nor a sort.
     ///
     /// # Errors
     /// Why it is absent, in a line.
-    pub fn open(adapter: &str) -> Result<Older, String> {
+    pub fn open(adapter: &Facts) -> Result<Older, String> {
+        let name = &adapter.name;
+        if adapter.software {
+            return Err(format!(
+                "the software adapter {name} does not run subgroups as a GPU does, which {NAME} relies on; \
+                 name a GPU in SWEEPSORT_ADAPTER"
+            ));
+        }
         guarded(|| {
             let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
                 backends: wgpu::Backends::PRIMARY,
@@ -79,8 +88,8 @@ impl Older {
             let adapters = instance.enumerate_adapters(wgpu::Backends::PRIMARY);
             let found = adapters
                 .into_iter()
-                .find(|found| found.get_info().name == adapter);
-            let found = found.ok_or_else(|| format!("its wgpu does not find {adapter}"))?;
+                .find(|found| &found.get_info().name == name);
+            let found = found.ok_or_else(|| format!("its wgpu does not find {name}"))?;
             if !found.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
                 return Err("its wgpu has no timestamps on this device".into());
             }
