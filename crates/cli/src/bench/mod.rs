@@ -35,14 +35,13 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use sweepsort::Choice;
-use sweepsort_testkit::Distribution;
 
 use crate::exit::{Failure, Result, shown};
 use crate::output::{self, Output};
 use crate::types::Type;
 
 pub use args::Args;
-use args::{Payload, Residence, Suite};
+use args::{Combination, Payload, Residence, Suite};
 use array::Place;
 use contender::{Contender, Ours, SUFFIXES, Task};
 use input::Input;
@@ -117,7 +116,7 @@ fn judge(record: &Record) -> Result<()> {
 
 /// Measures what the flags ask for.
 fn measured(args: &Args) -> Result<Record> {
-    let suites = args.suites();
+    let suites = args.suites()?;
     check(args, &suites)?;
     let mut threads = args.threads.clone();
     if threads.is_empty() {
@@ -138,17 +137,8 @@ fn measured(args: &Args) -> Result<Record> {
         stage: None,
     };
     for suite in &suites {
-        for &payload in &suite.payloads {
-            for &ty in &suite.types {
-                for &distribution in &suite.distributions {
-                    if suite.suited && distribution == Distribution::Timestamps && ty.bits() != 64 {
-                        continue;
-                    }
-                    for &n in &suite.sizes {
-                        session.input(suite, ty, payload, distribution, n)?;
-                    }
-                }
-            }
+        for combination in suite.combinations() {
+            session.input(suite, combination)?;
         }
     }
     session.progress.finish_and_clear();
@@ -291,18 +281,11 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Measures all contenders on one input.
-    fn input(
-        &mut self,
-        suite: &Suite,
-        ty: Type,
-        payload: Payload,
-        distribution: Distribution,
-        n: usize,
-    ) -> Result<()> {
+    fn input(&mut self, suite: &Suite, combination: Combination) -> Result<()> {
         // `bool` lies in a byte, as in a file, but is a key of one bit.
         macro_rules! with_types {
             ($($name:ident $key:ty),*) => {
-                match (ty, payload) {
+                match (combination.ty, combination.payload) {
                     $(
                         (Type::$name, Payload::None) => Session::one::<$key, u32>,
                         (Type::$name, Payload::Index) => Session::one::<$key, u32>,
@@ -321,17 +304,20 @@ impl Session<'_> {
             I8 i8, I16 i16, I32 i32, I64 i64, I128 i128,
             F16 half::f16, Bf16 half::bf16, F32 f32, F64 f64, Bool bool
         );
-        one(self, suite, ty, payload, distribution, n)
+        one(self, suite, combination)
     }
 
     fn one<K: Contested, V: Carried>(
         &mut self,
         suite: &Suite,
-        ty: Type,
-        payload: Payload,
-        distribution: Distribution,
-        n: usize,
+        combination: Combination,
     ) -> Result<()> {
+        let Combination {
+            ty,
+            payload,
+            n,
+            distribution,
+        } = combination;
         let task = match payload {
             Payload::None => Task::Keys,
             Payload::Index => Task::Argsort,
