@@ -25,9 +25,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sweepsort::{Choice, RadixKey};
+use sweepsort::{Choice, Nan, Order, RadixKey};
 use sweepsort_cuda::classic::Variant;
-use sweepsort_cuda::{CudaEngine, Device, Error, Stream, Words};
+use sweepsort_cuda::{Codec, CudaEngine, Device, Error, Stream, Words};
 
 use super::Sorted;
 use super::args::Method;
@@ -41,6 +41,7 @@ pub use link::{Links, Locked};
 use planned::Planned;
 use python::Python;
 use rounds::{Bench, Entered};
+use verify::Oracle;
 
 /// Bytes that are copied to measure the bandwidth.
 const COPIED_BYTES: usize = 1 << 30;
@@ -286,11 +287,13 @@ impl Card {
         what: Sorted,
         contenders: Vec<Contender>,
     ) -> Result<Box<dyn Party + 'a>> {
+        let codec = Codec::for_keys(K::KIND, Order::Ascending, Nan::Total);
+        let oracle = Oracle::of(keys, &self.stream, what);
         macro_rules! by_width {
             ($($width:ident $word:ty),*) => {
                 match K::words(keys) {
                     $(Some(Words::$width(words)) => {
-                        let bench = Bench::<$word>::of(self, keys, words, what)?;
+                        let bench = Bench::<$word>::of(self, words, codec, oracle, what)?;
                         Ok(Box::new(Entered { bench, contenders }))
                     })*
                     None => Err(Failure::input(format!(

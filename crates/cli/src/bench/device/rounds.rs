@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bytemuck::Pod;
-use sweepsort::{Nan, Order, RadixKey};
 use sweepsort_cuda::cudarc::driver::CudaEvent;
 use sweepsort_cuda::cudarc::driver::sys::CUevent_flags;
 use sweepsort_cuda::{
@@ -59,7 +58,7 @@ pub struct Bench<'a, W: CardWord> {
     pub(super) values: Buffer<u8>,
     pub(super) value_bytes: usize,
     /// What is right.
-    pub(super) answers: Answers<'a, W>,
+    pub(super) answers: Answers<'a>,
     timer: [CudaEvent; 2],
     /// The input as it lies on the host.
     host: &'a [W],
@@ -78,14 +77,16 @@ pub enum Output {
 pub type Timed = Result<(f64, Option<Output>), String>;
 
 impl<'a, W: CardWord> Bench<'a, W> {
-    /// Puts the input on the card: keys, which are these words.
+    /// Puts the input on the card: keys, which are these words. It is compiled for each width of words, and
+    /// not for each type of keys.
     ///
     /// # Errors
     /// [`crate::exit::Failure::System`] for what the device fails at.
-    pub fn of<K: RadixKey>(
+    pub fn of(
         card: &'a Card,
-        keys: &'a [K],
         host: &'a [W],
+        codec: Codec,
+        oracle: Oracle<'a>,
         what: Sorted,
     ) -> Result<Self> {
         let stream = &card.stream;
@@ -112,11 +113,11 @@ impl<'a, W: CardWord> Bench<'a, W> {
             card,
             checks,
             what,
-            codec: Codec::for_keys(K::KIND, Order::Ascending, Nan::Total),
+            codec,
             words,
             values,
             value_bytes,
-            answers: Answers::of(Oracle::of(keys, stream, what)),
+            answers: Answers::of(oracle),
             timer,
             host,
             file: None,
