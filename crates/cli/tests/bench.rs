@@ -142,6 +142,44 @@ fn records_are_as_documented() -> Outcome {
     Ok(())
 }
 
+/// Runs `sweepsort bench` through wgpu on a software adapter.
+#[cfg(feature = "wgpu")]
+fn on_software_adapter(arguments: &[&str]) -> std::io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_sweepsort"))
+        .args([
+            "bench",
+            "--budget",
+            "0",
+            "--residence",
+            "device",
+            "--json",
+            "-",
+        ])
+        .args(["--engine", "wgpu", "-n", "3000"])
+        .args(arguments)
+        .env("SWEEPSORT_ADAPTER", "llvmpipe")
+        .env("XDG_RUNTIME_DIR", std::env::temp_dir())
+        .output()
+}
+
+/// A peer that needs a real GPU is left out on a software adapter, and refused by name.
+#[cfg(feature = "peers-wgpu")]
+#[test]
+fn a_peer_is_absent_on_a_software_adapter() -> Outcome {
+    for (arguments, code) in [
+        (&["--peers", "--value-type", "u32,index"][..], 0),
+        (&["--contenders", "wgpu_sort", "--value-type", "u32"], 2),
+    ] {
+        let output = on_software_adapter(arguments)?;
+        let words = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
+        let told = words.matches("which wgpu_sort relies on").count();
+        assert_eq!(told, 1, "{arguments:?}: {words}");
+        assert!(!text(&output.stdout).contains("wgpu_sort"), "{arguments:?}");
+    }
+    Ok(())
+}
+
 /// Keys in a GPU's memory through wgpu, here a software adapter: every task, and what is left out.
 #[cfg(feature = "wgpu")]
 #[test]
@@ -154,23 +192,9 @@ fn tasks_are_measured_through_wgpu() -> Outcome {
         // Neither keys of 128 bits nor narrow values.
         (&["-t", "u128,u32", "--value-type", "none,u16"], 1),
         #[cfg(feature = "peers-wgpu")]
-        (&["--peers", "--value-type", "none,u32,index"], 2 + 3 + 3),
+        (&["--peers", "--value-type", "none,u32,index"], 2 + 2 + 2),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_sweepsort"))
-            .args([
-                "bench",
-                "--budget",
-                "0",
-                "--residence",
-                "device",
-                "--json",
-                "-",
-            ])
-            .args(["--engine", "wgpu", "-n", "3000"])
-            .args(arguments)
-            .env("SWEEPSORT_ADAPTER", "llvmpipe")
-            .env("XDG_RUNTIME_DIR", std::env::temp_dir())
-            .output()?;
+        let output = on_software_adapter(arguments)?;
         let words = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {words}");
         let record: Value = serde_json::from_slice(&output.stdout)?;

@@ -1,13 +1,15 @@
 //! The flags of `bench`, and the presets: named sets of inputs.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::path::PathBuf;
+use std::slice;
 use std::str::FromStr;
 
 use clap::ValueEnum;
 use sweepsort::Choice;
 use sweepsort_testkit::Distribution;
 
+use crate::exit::{self, Failure};
 use crate::types::Type;
 
 /// Measure sorting, alone or beside other people's sorts
@@ -111,8 +113,9 @@ pub struct Args {
     #[arg(short = 's', long, default_value = "0")]
     pub seed: u64,
 
-    /// Measure a named set of inputs, peers included, instead of those of the flags above
-    #[arg(long, conflicts_with_all = ["types", "value_type", "sizes", "distributions"])]
+    /// Measure a named set of inputs, peers included, or the part that -t, --value-type, -n and -d
+    /// choose of it
+    #[arg(long)]
     pub preset: Option<Preset>,
 
     /// Measure nothing; show a record written by --json before, or the part that -t, --value-type,
@@ -137,7 +140,7 @@ pub struct Args {
     pub force: bool,
 }
 
-/// What travels with the keys.
+/// What travels with the keys; written as the flag has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// Keys alone.
@@ -165,6 +168,12 @@ impl Payload {
             Payload::Index => Some("index"),
             Payload::Value(ty) => Some(ty.name()),
         }
+    }
+}
+
+impl Display for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name().unwrap_or("none"))
     }
 }
 
@@ -218,7 +227,7 @@ pub struct Method {
     pub variant: Option<String>,
 }
 
-impl fmt::Display for Method {
+impl Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.algorithm.as_deref().unwrap_or("auto"))?;
         if let Some(radix_bits) = self.radix_bits {
@@ -284,11 +293,50 @@ pub struct Suite {
     pub contenders: Vec<String>,
 }
 
+/// One input to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Combination {
+    /// The keys' type.
+    pub ty: Type,
+    /// What travels along.
+    pub payload: Payload,
+    /// How many keys.
+    pub n: usize,
+    /// How they are spread.
+    pub distribution: Distribution,
+}
+
+impl Suite {
+    /// The inputs, in the order in which they are measured.
+    pub fn combinations(&self) -> Vec<Combination> {
+        let mut all = Vec::new();
+        for &payload in &self.payloads {
+            for &ty in &self.types {
+                for &distribution in &self.distributions {
+                    if self.suited && distribution == Distribution::Timestamps && ty.bits() != 64 {
+                        continue;
+                    }
+                    all.extend(self.sizes.iter().map(|&n| Combination {
+                        ty,
+                        payload,
+                        n,
+                        distribution,
+                    }));
+                }
+            }
+        }
+        all
+    }
+}
+
 impl Args {
     /// The inputs to measure.
-    pub fn suites(&self) -> Vec<Suite> {
+    ///
+    /// # Errors
+    /// [`Failure::Input`] with the value of a flag that chooses nothing of the preset.
+    pub fn suites(&self) -> exit::Result<Vec<Suite>> {
         match self.preset {
-            None => vec![Suite {
+            None => Ok(vec![Suite {
                 types: or(&self.types, Type::U32),
                 payloads: or(&self.value_type, Payload::None),
                 sizes: or(&self.sizes, 1_000_000),
@@ -298,9 +346,28 @@ impl Args {
                     .iter()
                     .any(|d| matches!(d, Distributions::All)),
                 contenders: self.contenders.clone(),
-            }],
-            Some(preset) => preset.suites(&self.contenders),
+            }]),
+            Some(preset) => self.part_of(preset),
         }
+    }
+
+    /// What the flags choose of a preset; one that is not given chooses all.
+    fn part_of(&self, preset: Preset) -> exit::Result<Vec<Suite>> {
+        let mut suites = preset.suites(&self.contenders);
+        let all = |it: &Distributions| matches!(it, Distributions::All);
+        let distributions = match self.distributions.iter().any(all) {
+            true => Vec::new(),
+            false => self.distributions(),
+        };
+        narrow(&mut suites, "-t", &self.types, |of| &mut of.types)?;
+        narrow(&mut suites, "--value-type", &self.value_type, |of| {
+            &mut of.payloads
+        })?;
+        narrow(&mut suites, "-n", &self.sizes, |of| &mut of.sizes)?;
+        narrow(&mut suites, "-d", &distributions, |of| {
+            &mut of.distributions
+        })?;
+        Ok(suites)
     }
 
     /// The distributions asked for.
@@ -359,6 +426,48 @@ fn given<T: Clone>(values: &[T]) -> Vec<Option<T>> {
         [] => vec![None],
         _ => values.iter().cloned().map(Some).collect(),
     }
+}
+
+/// Leaves of some suites what a flag chooses by the values that were `given`, if there are any.
+///
+/// # Errors
+/// [`Failure::Input`] with a value that chooses nothing.
+fn narrow<T: Clone + Display + PartialEq>(
+    suites: &mut Vec<Suite>,
+    flag: &str,
+    given: &[T],
+    list: fn(&mut Suite) -> &mut Vec<T>,
+) -> exit::Result<()> {
+    let chosen = |values: &[T]| -> Vec<Suite> {
+        let mut chosen = suites.clone();
+        chosen.retain_mut(|suite| {
+            list(suite).retain(|value| values.contains(value));
+            !suite.combinations().is_empty()
+        });
+        chosen
+    };
+    let is_there = |value: &T| !chosen(slice::from_ref(value)).is_empty();
+    if let Some(value) = given.iter().find(|value| !is_there(value)) {
+        let mut there: Vec<T> = Vec::new();
+        for value in suites
+            .clone()
+            .iter_mut()
+            .flat_map(|suite| list(suite).clone())
+        {
+            if is_there(&value) && !there.contains(&value) {
+                there.push(value);
+            }
+        }
+        let there: Vec<_> = there.iter().map(T::to_string).collect();
+        return Err(Failure::input(format!(
+            "{flag} {value} chooses nothing of what the other flags leave of the preset; use {}",
+            there.join(", ")
+        )));
+    }
+    if !given.is_empty() {
+        *suites = chosen(given);
+    }
+    Ok(())
 }
 
 /// What was given, or the default.
@@ -487,6 +596,64 @@ mod tests {
         }
     }
 
+    /// The inputs that some flags ask for.
+    fn combinations(flags: &str) -> exit::Result<Vec<Combination>> {
+        let words = ["bench"].into_iter().chain(flags.split_whitespace());
+        let suites = Bench::try_parse_from(words).unwrap().args.suites()?;
+        Ok(suites.iter().flat_map(Suite::combinations).collect())
+    }
+
+    #[test]
+    fn flags_choose_a_part_of_a_preset() {
+        use Distribution::{Timestamps, Uniform, Zipf};
+        let readme = combinations("--preset readme").unwrap();
+        type Is = fn(&Combination) -> bool;
+        let parts: [(&str, Is); 9] = [
+            ("-n 1e3", |of| of.n == 1000),
+            ("-n 1e8,100", |of| [100, 100_000_000].contains(&of.n)),
+            ("-t u64", |of| of.ty == Type::U64),
+            ("-d zipf,uniform", |of| {
+                [Uniform, Zipf].contains(&of.distribution)
+            }),
+            ("-d zipf,all", |_| true),
+            ("--value-type none", |of| of.payload == Payload::None),
+            ("-n 1e7 -d uniform --value-type index,u32", |of| {
+                of.n == 10_000_000
+                    && [Payload::Index, Payload::Value(Type::U32)].contains(&of.payload)
+            }),
+            ("-t u64 -d timestamps", |of| of.distribution == Timestamps),
+            ("-t u32 -n 1e7 -d zipf", |of| {
+                (of.ty, of.distribution) == (Type::U32, Zipf)
+            }),
+        ];
+        for (flags, is) in parts {
+            let expected: Vec<_> = readme.iter().copied().filter(is).collect();
+            assert!(!expected.is_empty(), "{flags}");
+            let chosen = combinations(&format!("--preset readme {flags}"));
+            assert_eq!(chosen.unwrap(), expected, "{flags}");
+        }
+    }
+
+    #[test]
+    fn values_that_choose_nothing_of_a_preset_are_named() {
+        for (flags, expected) in [
+            ("-n 5e6", "-n 5000000 chooses nothing"),
+            ("-n 1e6,5e6", "-n 5000000 chooses nothing"),
+            ("-t u32,f32", "-t f32 chooses nothing"),
+            ("--value-type u8", "use none, u32, index, u64"),
+            ("-n 1e8 -d zipf", "-d zipf chooses nothing"),
+            ("-n 1e8 -t u64 -d uniform,zipf", "use uniform"),
+            ("-t u32 -d timestamps", "-d timestamps chooses nothing"),
+            ("-t u32 --value-type u64", "use none, u32, index"),
+        ] {
+            let failure = combinations(&format!("--preset readme {flags}")).err();
+            let words = failure
+                .map(|failure| failure.to_string())
+                .unwrap_or_default();
+            assert!(words.contains(expected), "{flags}: {words}");
+        }
+    }
+
     #[test]
     fn payloads_have_names_and_sizes() {
         for (name, bytes) in [
@@ -498,7 +665,7 @@ mod tests {
         ] {
             let payload: Payload = name.parse().unwrap();
             assert_eq!(
-                (payload.name().unwrap_or("none"), payload.bytes()),
+                (payload.to_string().as_str(), payload.bytes()),
                 (name, bytes)
             );
         }

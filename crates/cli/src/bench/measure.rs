@@ -69,6 +69,21 @@ pub struct Outcome {
     pub broken: bool,
 }
 
+impl Outcome {
+    /// Notes how a sort ended: what it `ran` to, which `verify` takes down before it looks at the output, or
+    /// what went wrong.
+    pub fn judge<T>(
+        &mut self,
+        ran: Result<T, String>,
+        verify: impl FnOnce(&mut Self, T) -> Result<(), String>,
+    ) {
+        self.broken |= ran.is_err();
+        if let Err(failure) = ran.and_then(|ran| verify(self, ran)) {
+            self.failure.get_or_insert(failure);
+        }
+    }
+}
+
 /// Seconds of a run and the first report, or what went wrong.
 type Timed = Result<(f64, Option<Report>), String>;
 
@@ -168,19 +183,10 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
 
     /// Notes how a run ended and whether its output is right.
     fn judge(&self, contender: &Contender<K, V>, outcome: &mut Outcome, ran: Timed) {
-        let verdict = match ran {
-            Ok((_, report)) => {
-                outcome.report = outcome.report.take().or(report);
-                self.verify(contender)
-            }
-            Err(failure) => {
-                outcome.broken = true;
-                Err(failure)
-            }
-        };
-        if let Err(failure) = verdict {
-            outcome.failure.get_or_insert(failure);
-        }
+        outcome.judge(ran, |outcome, (_, report)| {
+            outcome.report = outcome.report.take().or(report);
+            self.verify(contender)
+        });
     }
 
     /// Lays out the input as the contender takes it.

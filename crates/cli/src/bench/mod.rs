@@ -11,6 +11,8 @@
 mod args;
 mod array;
 mod chart;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod clocks;
 mod contender;
 #[cfg(feature = "cuda")]
 mod device;
@@ -33,14 +35,13 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use sweepsort::Choice;
-use sweepsort_testkit::Distribution;
 
 use crate::exit::{Failure, Result, shown};
 use crate::output::{self, Output};
 use crate::types::Type;
 
 pub use args::Args;
-use args::{Payload, Residence, Suite};
+use args::{Combination, Payload, Residence, Suite};
 use array::Place;
 use contender::{Contender, Ours, SUFFIXES, Task};
 use input::Input;
@@ -115,7 +116,7 @@ fn judge(record: &Record) -> Result<()> {
 
 /// Measures what the flags ask for.
 fn measured(args: &Args) -> Result<Record> {
-    let suites = args.suites();
+    let suites = args.suites()?;
     check(args, &suites)?;
     let mut threads = args.threads.clone();
     if threads.is_empty() {
@@ -136,17 +137,8 @@ fn measured(args: &Args) -> Result<Record> {
         stage: None,
     };
     for suite in &suites {
-        for &payload in &suite.payloads {
-            for &ty in &suite.types {
-                for &distribution in &suite.distributions {
-                    if suite.suited && distribution == Distribution::Timestamps && ty.bits() != 64 {
-                        continue;
-                    }
-                    for &n in &suite.sizes {
-                        session.input(suite, ty, payload, distribution, n)?;
-                    }
-                }
-            }
+        for combination in suite.combinations() {
+            session.input(suite, combination)?;
         }
     }
     session.progress.finish_and_clear();
@@ -289,18 +281,11 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Measures all contenders on one input.
-    fn input(
-        &mut self,
-        suite: &Suite,
-        ty: Type,
-        payload: Payload,
-        distribution: Distribution,
-        n: usize,
-    ) -> Result<()> {
+    fn input(&mut self, suite: &Suite, combination: Combination) -> Result<()> {
         // `bool` lies in a byte, as in a file, but is a key of one bit.
         macro_rules! with_types {
             ($($name:ident $key:ty),*) => {
-                match (ty, payload) {
+                match (combination.ty, combination.payload) {
                     $(
                         (Type::$name, Payload::None) => Session::one::<$key, u32>,
                         (Type::$name, Payload::Index) => Session::one::<$key, u32>,
@@ -319,17 +304,20 @@ impl Session<'_> {
             I8 i8, I16 i16, I32 i32, I64 i64, I128 i128,
             F16 half::f16, Bf16 half::bf16, F32 f32, F64 f64, Bool bool
         );
-        one(self, suite, ty, payload, distribution, n)
+        one(self, suite, combination)
     }
 
     fn one<K: Contested, V: Carried>(
         &mut self,
         suite: &Suite,
-        ty: Type,
-        payload: Payload,
-        distribution: Distribution,
-        n: usize,
+        combination: Combination,
     ) -> Result<()> {
+        let Combination {
+            ty,
+            payload,
+            n,
+            distribution,
+        } = combination;
         let task = match payload {
             Payload::None => Task::Keys,
             Payload::Index => Task::Argsort,
@@ -408,10 +396,7 @@ impl Session<'_> {
     /// The GPU, opened if it is not yet.
     #[cfg(feature = "cuda")]
     fn card(&mut self) -> Result<&mut device::Card> {
-        match &mut self.card {
-            Some(card) => Ok(card),
-            none => Ok(none.insert(device::Card::open()?)),
-        }
+        opened(&mut self.card, device::Card::open)
     }
 
     /// Seconds that the keys and what travels with them take to the GPU and back, where a row's sort
@@ -504,10 +489,7 @@ impl Session<'_> {
             return Err(absent(Choice::Cuda));
             #[cfg(feature = "cuda")]
             {
-                let card = match &mut self.card {
-                    Some(card) => card,
-                    none => none.insert(device::Card::open()?),
-                };
+                let card = opened(&mut self.card, device::Card::open)?;
                 let mut contenders = Vec::new();
                 if engines.contains(&Choice::Cuda) {
                     for method in self.args.methods() {
@@ -527,10 +509,7 @@ impl Session<'_> {
             return Err(absent(Choice::Wgpu));
             #[cfg(feature = "wgpu")]
             {
-                let stage = match &mut self.stage {
-                    Some(stage) => stage,
-                    none => none.insert(wgpu::Stage::open()?),
-                };
+                let stage = opened(&mut self.stage, wgpu::Stage::open)?;
                 let mut contenders = Vec::new();
                 if engines.contains(&Choice::Wgpu) {
                     for method in self.args.methods() {
@@ -671,6 +650,15 @@ impl Session<'_> {
             }));
         }
         Ok(contenders)
+    }
+}
+
+/// A device, opened if it is not yet.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn opened<T>(device: &mut Option<T>, open: fn() -> Result<T>) -> Result<&mut T> {
+    match device {
+        Some(device) => Ok(device),
+        none => Ok(none.insert(open()?)),
     }
 }
 

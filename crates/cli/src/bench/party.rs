@@ -11,7 +11,7 @@ use std::io::Write;
 
 use super::contender::Ours;
 use super::measure::{self, Outcome};
-use crate::exit::Result;
+use crate::exit::{Failure, Result};
 
 /// What a row says of a contender besides its times.
 pub struct Seat {
@@ -69,6 +69,35 @@ pub trait Party {
     fn end(&mut self, at: usize, outcome: &mut Outcome) -> Result<()>;
 }
 
+/// Why peers are absent, as far as that has been told.
+#[derive(Default)]
+pub struct Absent {
+    told: Vec<String>,
+}
+
+impl Absent {
+    /// Tells on stderr why a peer is absent, each reason once.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] with the reason if the peer was asked for by name.
+    pub fn tell(&mut self, peer: &str, named: bool, why: String) -> Result<()> {
+        if named {
+            return Err(Failure::input(why));
+        }
+        if !self.told.contains(&why) {
+            without(peer, &why);
+            self.told.push(why);
+        }
+        Ok(())
+    }
+}
+
+/// Tells on stderr who does not take part.
+fn without(contender: &str, why: &str) {
+    // Nowhere is left to complain to if stderr is closed.
+    let _ = writeln!(std::io::stderr(), "sweepsort: without {contender}: {why}");
+}
+
 /// Runs all contenders of all parties in turns. Those that refuse the input are told of on stderr and
 /// have no outcome.
 ///
@@ -115,14 +144,7 @@ pub fn rounds(
         parties[party].end(at, &mut outcome)?;
         let seat = parties[party].seat(at);
         match &outcome.failure {
-            Some(why) if refused => {
-                // Nowhere is left to complain to if stderr is closed.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "sweepsort: without {}: {why}",
-                    seat.method()
-                );
-            }
+            Some(why) if refused => without(&seat.method(), why),
             _ => ran.push((seat, outcome)),
         }
     }

@@ -5,21 +5,15 @@ use sweepsort_core::Word;
 use sweepsort_wgpu::{Buffers, Options};
 
 use super::Place;
+use super::guards::checked_and_not;
 use super::rig::{Records, Rig, USAGE};
 
 /// Counts of none, one, some, all and more than all; what lies behind them stays as it is. Returns how
 /// many sorts there were.
 pub fn run(place: Place) -> Result<usize> {
-    let options = Options::default();
-    let mut sorts = 0;
-    for rig in [
-        Rig::open(place, options)?,
-        Rig::open(place, options)?.trusted(options),
-    ] {
-        sorts += counts::<u32>(&rig)? + counts::<u64>(&rig)?;
-        rig.is_well()?;
-    }
-    Ok(sorts)
+    checked_and_not(place, Options::default(), |rig| {
+        Ok(counts::<u32>(rig)? + counts::<u64>(rig)?)
+    })
 }
 
 fn counts<W: Word>(rig: &Rig) -> Result<usize> {

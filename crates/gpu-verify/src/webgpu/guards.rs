@@ -20,16 +20,29 @@ pub fn run(place: Place) -> Result<usize> {
     };
     let mut sorts = 0;
     for options in [options, without] {
-        // With wgpu's checks, and without: then nothing keeps a shader within its bindings but itself.
-        for rig in [
-            Rig::open(place, options)?,
-            Rig::open(place, options)?.trusted(options),
-        ] {
-            sorts += sizes::<u32>(&rig)? + sizes::<u64>(&rig)?;
-            rig.is_well()?;
-        }
+        sorts += checked_and_not(place, options, |rig| {
+            Ok(sizes::<u32>(rig)? + sizes::<u64>(rig)?)
+        })?;
     }
     Ok(sorts)
+}
+
+/// Sorts with wgpu's checks in shaders, and without: then nothing keeps a shader within its bindings but
+/// itself. Returns how many sorts there were.
+pub fn checked_and_not(
+    place: Place,
+    options: Options,
+    sorts: fn(&Rig) -> Result<usize>,
+) -> Result<usize> {
+    let mut done = 0;
+    for rig in [
+        Rig::open(place, options)?,
+        Rig::open(place, options)?.trusted(options),
+    ] {
+        done += sorts(&rig)?;
+        rig.is_well()?;
+    }
+    Ok(done)
 }
 
 fn sizes<W: Word>(rig: &Rig) -> Result<usize> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sweepsort_cuda::{Device, Error, Pinned, Stream};
 
-use super::median;
+use crate::bench::clocks::median;
 
 /// Bytes that are copied to measure a direction.
 const COPIED_BYTES: usize = 1 << 30;

@@ -19,22 +19,21 @@ mod rounds;
 mod tuned;
 mod verify;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use sweepsort::{Choice, RadixKey};
+use sweepsort::{Choice, Nan, Order, RadixKey};
 use sweepsort_cuda::classic::Variant;
-use sweepsort_cuda::{CudaEngine, Device, Error, Stream, Words};
+use sweepsort_cuda::{Codec, CudaEngine, Device, Error, Stream, Words};
 
 use super::Sorted;
 use super::args::Method;
+use super::clocks::{self, Clocks, More};
 use super::contender::{Ours, Task};
-use super::party::Party;
+use super::party::{Absent, Party};
 use super::peers::{self, Facts};
 use crate::exit::{Failure, Result};
 use cub::Cub;
@@ -42,15 +41,10 @@ pub use link::{Links, Locked};
 use planned::Planned;
 use python::Python;
 use rounds::{Bench, Entered};
+use verify::Oracle;
 
 /// Bytes that are copied to measure the bandwidth.
 const COPIED_BYTES: usize = 1 << 30;
-/// How often.
-const COPIES: usize = 7;
-/// An idle card lowers its clocks: it copies for so long before an input.
-const WARM_UP_S: f64 = 0.3;
-/// After so long it counts as idle.
-const IDLE: Duration = Duration::from_millis(100);
 
 /// CUB and Thrust for one key type and payload, shared by the two.
 type Library = Rc<RefCell<Cub>>;
@@ -66,16 +60,14 @@ pub struct Card {
     pub bandwidth: f64,
     /// How fast the host's memory is reached, where enough of it can be page-locked to see.
     pub links: Option<Links>,
-    /// When it was last seen at work.
-    worked: Cell<Option<Instant>>,
+    clocks: Clocks,
     /// By key type and payload, those that are absent with the reason.
     libraries: BTreeMap<(&'static str, Option<&'static str>), Result<Library, String>>,
     /// By name, likewise.
     packages: BTreeMap<&'static str, Result<Package, String>>,
     /// The peers' versions, as far as they have been started.
     pub versions: BTreeMap<String, String>,
-    /// Why peers are absent, as far as that has been told.
-    told: Vec<String>,
+    absent: Absent,
 }
 
 /// Who sorts on the card.
@@ -109,13 +101,13 @@ impl Card {
             stream,
             bandwidth: 0.0,
             links: None,
-            worked: Cell::new(None),
+            clocks: Clocks::default(),
             libraries: BTreeMap::new(),
             packages: BTreeMap::new(),
             versions: BTreeMap::new(),
-            told: Vec::new(),
+            absent: Absent::default(),
         };
-        card.bandwidth = card.copy_bandwidth().map_err(failed)?;
+        card.bandwidth = clocks::bandwidth(|more| card.copies(more)).map_err(failed)?;
         card.links = Links::measure(&card.stream).ok();
         Ok(card)
     }
@@ -131,34 +123,13 @@ impl Card {
         (self.device.facts().name.clone(), driver)
     }
 
-    /// The median of some large copies, after others that wake the card.
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
-        let mut seconds = Vec::new();
-        let bytes = self.copies(|woken, took| {
-            if woken > WARM_UP_S {
-                seconds.push(took);
-            }
-            seconds.len() < COPIES
-        })?;
-        Ok(2.0 * bytes as f64 / median(&mut seconds))
-    }
-
     /// Has it copy until its clocks are up, unless it was at work just now.
     fn wake(&self) -> Result<(), Error> {
-        if self.worked.get().is_none_or(|last| last.elapsed() > IDLE) {
-            self.copies(|woken, _| woken < WARM_UP_S)?;
-        }
-        Ok(())
+        self.clocks.raise(|more| self.copies(more))
     }
 
-    /// It was at work until now.
-    fn worked(&self) {
-        self.worked.set(Some(Instant::now()));
-    }
-
-    /// Large copies, one by one, as long as `more` are wanted, which is told the seconds of all of
-    /// them and of the last. Returns how many bytes each had.
-    fn copies(&self, mut more: impl FnMut(f64, f64) -> bool) -> Result<usize, Error> {
+    /// Large copies, one by one, as long as `more` are wanted. Returns how many bytes each had.
+    fn copies(&self, more: &mut More) -> Result<u64, Error> {
         let bytes = COPIED_BYTES.min(self.device.memory()?.free / 4);
         let from = self.stream.zeros::<u8>(bytes)?;
         let mut to = self.stream.alloc::<u8>(bytes)?;
@@ -169,8 +140,8 @@ impl Card {
             let took = self.stream.event()?.seconds_since(&begin)?;
             all += took;
             if !more(all, took) {
-                self.worked();
-                return Ok(bytes);
+                self.clocks.worked();
+                return Ok(bytes as u64);
             }
         }
     }
@@ -282,17 +253,7 @@ impl Card {
                         sort,
                     });
                 }
-                Err(why) if named(facts.name) => return Err(Failure::input(why)),
-                Err(why) if self.told.contains(&why) => {}
-                Err(why) => {
-                    // Nowhere is left to complain to if stderr is closed.
-                    let _ = writeln!(
-                        std::io::stderr(),
-                        "sweepsort: without {}: {why}",
-                        facts.name
-                    );
-                    self.told.push(why);
-                }
+                Err(why) => self.absent.tell(facts.name, named(facts.name), why)?,
             }
         }
         Ok(contenders)
@@ -326,11 +287,13 @@ impl Card {
         what: Sorted,
         contenders: Vec<Contender>,
     ) -> Result<Box<dyn Party + 'a>> {
+        let codec = Codec::for_keys(K::KIND, Order::Ascending, Nan::Total);
+        let oracle = Oracle::of(keys, &self.stream, what);
         macro_rules! by_width {
             ($($width:ident $word:ty),*) => {
                 match K::words(keys) {
                     $(Some(Words::$width(words)) => {
-                        let bench = Bench::<$word>::of(self, keys, words, what)?;
+                        let bench = Bench::<$word>::of(self, words, codec, oracle, what)?;
                         Ok(Box::new(Entered { bench, contenders }))
                     })*
                     None => Err(Failure::input(format!(
@@ -364,12 +327,6 @@ impl Contender {
 
 fn algorithm_of(method: &Method) -> &str {
     method.algorithm.as_deref().unwrap_or("auto")
-}
-
-/// The median of some seconds; not a number for none.
-fn median(seconds: &mut [f64]) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn words_of(error: Error) -> String {

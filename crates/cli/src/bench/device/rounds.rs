@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bytemuck::Pod;
-use sweepsort::{Nan, Order, RadixKey};
 use sweepsort_cuda::cudarc::driver::CudaEvent;
 use sweepsort_cuda::cudarc::driver::sys::CUevent_flags;
 use sweepsort_cuda::{
@@ -18,6 +17,7 @@ use super::verify::{Answers, Oracle};
 use super::{Card, Contender, Sort, failed, words_of};
 use crate::bench::Sorted;
 use crate::bench::args::Payload;
+use crate::bench::clocks::median;
 use crate::bench::contender::Task;
 use crate::bench::measure::Outcome;
 use crate::bench::party::{Party, Seat};
@@ -58,7 +58,7 @@ pub struct Bench<'a, W: CardWord> {
     pub(super) values: Buffer<u8>,
     pub(super) value_bytes: usize,
     /// What is right.
-    pub(super) answers: Answers<'a, W>,
+    pub(super) answers: Answers<'a>,
     timer: [CudaEvent; 2],
     /// The input as it lies on the host.
     host: &'a [W],
@@ -77,14 +77,16 @@ pub enum Output {
 pub type Timed = Result<(f64, Option<Output>), String>;
 
 impl<'a, W: CardWord> Bench<'a, W> {
-    /// Puts the input on the card: keys, which are these words.
+    /// Puts the input on the card: keys, which are these words. It is compiled for each width of words, and
+    /// not for each type of keys.
     ///
     /// # Errors
     /// [`crate::exit::Failure::System`] for what the device fails at.
-    pub fn of<K: RadixKey>(
+    pub fn of(
         card: &'a Card,
-        keys: &'a [K],
         host: &'a [W],
+        codec: Codec,
+        oracle: Oracle<'a>,
         what: Sorted,
     ) -> Result<Self> {
         let stream = &card.stream;
@@ -111,11 +113,11 @@ impl<'a, W: CardWord> Bench<'a, W> {
             card,
             checks,
             what,
-            codec: Codec::for_keys(K::KIND, Order::Ascending, Nan::Total),
+            codec,
             words,
             values,
             value_bytes,
-            answers: Answers::of(Oracle::of(keys, stream, what)),
+            answers: Answers::of(oracle),
             timer,
             host,
             file: None,
@@ -147,30 +149,22 @@ impl<'a, W: CardWord> Bench<'a, W> {
 
     /// One timed sort, and whether its output is right.
     fn round(&mut self, contender: &mut Contender, outcome: &mut Outcome) {
-        let verdict = match self.run(contender) {
-            Ok((seconds, output)) => {
-                // What another process has sorted is fetched once: that takes longer than the sort.
-                let first = outcome.seconds.is_empty();
-                outcome.seconds.push(seconds);
-                let output = match (output, &contender.sort) {
-                    (None, Sort::Python(python)) if first => {
-                        self.stored(&mut python.borrow_mut()).map(Some)
-                    }
-                    (output, _) => Ok(output),
-                };
-                output.and_then(|output| match output {
-                    Some(output) => self.verify(&output, &contender.facts),
-                    None => Ok(()),
-                })
+        let ran = self.run(contender);
+        outcome.judge(ran, |outcome, (seconds, output)| {
+            // What another process has sorted is fetched once: that takes longer than the sort.
+            let first = outcome.seconds.is_empty();
+            outcome.seconds.push(seconds);
+            let output = match (output, &contender.sort) {
+                (None, Sort::Python(python)) if first => {
+                    Some(self.stored(&mut python.borrow_mut())?)
+                }
+                (output, _) => output,
+            };
+            match output {
+                Some(output) => self.verify(&output, &contender.facts),
+                None => Ok(()),
             }
-            Err(failure) => {
-                outcome.broken = true;
-                Err(failure)
-            }
-        };
-        if let Err(failure) = verdict {
-            outcome.failure.get_or_insert(failure);
-        }
+        });
     }
 
     fn run(&mut self, contender: &mut Contender) -> Timed {
@@ -254,10 +248,7 @@ impl<'a, W: CardWord> Bench<'a, W> {
         }
         Ok(seconds
             .into_iter()
-            .map(|(stage, mut seconds)| {
-                seconds.sort_by(f64::total_cmp);
-                (stage, seconds[seconds.len() / 2])
-            })
+            .map(|(stage, mut seconds)| (stage, median(&mut seconds)))
             .collect())
     }
 
@@ -368,7 +359,7 @@ impl<W: CardWord> Party for Entered<'_, W> {
             Sort::Python(python) => python.borrow_mut().unload(),
             _ => {}
         }
-        self.bench.card.worked();
+        self.bench.card.clocks.worked();
         Ok(())
     }
 }

@@ -9,7 +9,6 @@
 //! Some take −0.0 and +0.0 for equal. Their answer is the order of floats as numbers, ties in the
 //! input's order; keys alone, too, are then compared by it.
 
-use bytemuck::Pod;
 use sweepsort::{Choice, Nan, RadixKey, Sorter};
 use sweepsort_cuda::{Buffer, Error, Slice, Stream, Words};
 
@@ -22,31 +21,31 @@ use crate::bench::peers::Facts;
 use crate::exit::Result;
 
 /// The right output of one input, on the card.
-pub struct Answer<W: CardWord> {
-    /// The sorted keys; `None` where the order leads to them in the input.
-    keys: Option<Buffer<W>>,
+pub struct Answer {
+    /// The sorted keys' bytes; `None` where the order leads to the keys in the input.
+    keys: Option<Buffer<u8>>,
     /// Where the keys of the output lie: in the sorted keys, or in the input.
     order: Buffer<u32>,
 }
 
 /// The answers for floats in total order, and for floats as numbers, each made when it is needed.
-pub struct Answers<'a, W: CardWord> {
-    oracle: Oracle<'a, W>,
-    by_total: [Option<Answer<W>>; 2],
+pub struct Answers<'a> {
+    oracle: Oracle<'a>,
+    by_total: [Option<Answer>; 2],
 }
 
-/// The CPU engine, and an input's keys.
-pub struct Oracle<'a, W: CardWord> {
+/// The CPU engine, and an input's keys, whose type does not show.
+pub struct Oracle<'a> {
     /// The stable order.
     order: Box<dyn Fn(Nan) -> Result<Buffer<u32>, String> + 'a>,
-    /// The sorted keys.
-    keys: Box<dyn Fn() -> Result<Buffer<W>, String> + 'a>,
+    /// The sorted keys' bytes.
+    keys: Box<dyn Fn() -> Result<Buffer<u8>, String> + 'a>,
     keys_alone: bool,
     floats: bool,
 }
 
-impl<'a, W: CardWord> Oracle<'a, W> {
-    /// For keys that are words of this width.
+impl<'a> Oracle<'a> {
+    /// For keys that are machine words.
     pub fn of<K: RadixKey>(keys: &'a [K], stream: &'a Stream, what: Sorted) -> Self {
         let sorter = |nan| {
             let builder = Sorter::builder().engine(Choice::Cpu).nan(nan);
@@ -61,9 +60,8 @@ impl<'a, W: CardWord> Oracle<'a, W> {
             let mut sorted = keys.to_vec();
             let done = sorter(Nan::Total)?.sort(&mut sorted);
             done.map_err(|error| error.to_string())?;
-            let words = K::words(&sorted).and_then(words::<W>);
-            let words = words.ok_or("the keys are words of another width")?;
-            stream.upload(words).map_err(words_of)
+            let words = K::words(&sorted).ok_or("the keys are no machine words")?;
+            stream.upload(bytes(words)).map_err(words_of)
         };
         Oracle {
             order: Box::new(order),
@@ -74,20 +72,19 @@ impl<'a, W: CardWord> Oracle<'a, W> {
     }
 }
 
-/// The words, if they have this width.
-fn words<W: Pod>(words: Words<'_>) -> Option<&[W]> {
+fn bytes(words: Words<'_>) -> &[u8] {
     match words {
-        Words::W8(words) => bytemuck::try_cast_slice(words).ok(),
-        Words::W16(words) => bytemuck::try_cast_slice(words).ok(),
-        Words::W32(words) => bytemuck::try_cast_slice(words).ok(),
-        Words::W64(words) => bytemuck::try_cast_slice(words).ok(),
-        Words::W128(words) => bytemuck::try_cast_slice(words).ok(),
+        Words::W8(words) => words,
+        Words::W16(words) => bytemuck::cast_slice(words),
+        Words::W32(words) => bytemuck::cast_slice(words),
+        Words::W64(words) => bytemuck::cast_slice(words),
+        Words::W128(words) => bytemuck::cast_slice(words),
     }
 }
 
-impl<'a, W: CardWord> Answers<'a, W> {
+impl<'a> Answers<'a> {
     /// None is made yet.
-    pub fn of(oracle: Oracle<'a, W>) -> Self {
+    pub fn of(oracle: Oracle<'a>) -> Self {
         Answers {
             oracle,
             by_total: [None, None],
@@ -111,7 +108,7 @@ impl<W: CardWord> Bench<'_, W> {
         }
     }
 
-    fn answer(&self, total: bool) -> Result<Answer<W>, String> {
+    fn answer(&self, total: bool) -> Result<Answer, String> {
         let oracle = &self.answers.oracle;
         if !(total && oracle.keys_alone) {
             let nan = if total { Nan::Total } else { Nan::Last };
@@ -120,7 +117,7 @@ impl<W: CardWord> Bench<'_, W> {
         }
         let keys = (oracle.keys)()?;
         let identity = || {
-            let mut order = self.card.stream.alloc::<u32>(keys.len())?;
+            let mut order = self.card.stream.alloc::<u32>(self.words.len())?;
             self.checks.positions(&mut order)?;
             Ok(order)
         };
@@ -134,7 +131,7 @@ impl<W: CardWord> Bench<'_, W> {
     fn compare(
         &self,
         output: &Output,
-        answer: &Answer<W>,
+        answer: &Answer,
         stable: bool,
     ) -> Result<Result<(), String>, Error> {
         let (checks, order) = (&self.checks, &answer.order);
@@ -153,7 +150,10 @@ impl<W: CardWord> Bench<'_, W> {
         }
         let (Output::Keys(keys) | Output::Pairs(keys, _) | Output::Index(keys)) = output;
         let keys = Slice::from(keys).cast::<W>()?;
-        let from = answer.keys.as_ref().unwrap_or(&self.words);
+        let from = match &answer.keys {
+            Some(sorted) => Slice::from(sorted).cast::<W>()?,
+            None => Slice::from(&self.words),
+        };
         let at = checks.misled(from, order, keys)?;
         let (Output::Pairs(_, values), None) = (output, at) else {
             return Ok(wrong("key", at));

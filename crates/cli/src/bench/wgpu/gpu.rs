@@ -1,21 +1,15 @@
 //! The engine's device: buffers, the time that it takes for some work, and whether two buffers differ.
 
-use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use sweepsort_wgpu::{Adapter, Facts, Options, WgpuEngine};
 
+use crate::bench::clocks::{self, Clocks, More};
 use crate::exit::{Failure, Result};
 
 /// Bytes that are copied to measure the bandwidth, by a GPU and by a processor that plays one.
 const COPIED_BYTES: [u64; 2] = [1 << 30, 1 << 24];
-/// How often.
-const COPIES: usize = 7;
-/// An idle GPU lowers its clocks: it copies for so long before an input.
-const WARM_UP_S: f64 = 0.3;
-/// After so long it counts as idle.
-const IDLE: Duration = Duration::from_millis(100);
 /// Words that are uploaded at a time.
 const CHUNK_WORDS: usize = 1 << 24;
 
@@ -29,8 +23,7 @@ pub struct Gpu {
     first: [wgpu::Buffer; 2],
     /// Bytes read and written a second by a large copy.
     pub bandwidth: f64,
-    /// When it was last seen at work.
-    worked: Cell<Option<Instant>>,
+    clocks: Clocks,
 }
 
 /// Two timestamps.
@@ -80,17 +73,9 @@ impl Gpu {
             differ,
             first,
             bandwidth: 0.0,
-            worked: Cell::new(None),
+            clocks: Clocks::default(),
         };
-        let mut seconds = Vec::new();
-        let bytes = gpu.copies(|woken, took| {
-            if woken > WARM_UP_S {
-                seconds.push(took);
-            }
-            seconds.len() < COPIES
-        })?;
-        seconds.sort_by(f64::total_cmp);
-        gpu.bandwidth = 2.0 * bytes as f64 / seconds[COPIES / 2];
+        gpu.bandwidth = clocks::bandwidth(|more| gpu.copies(more))?;
         Ok(gpu)
     }
 
@@ -116,15 +101,11 @@ impl Gpu {
 
     /// Has it copy until its clocks are up, unless it was at work just now.
     pub fn wake(&self) -> Result<()> {
-        if self.worked.get().is_none_or(|last| last.elapsed() > IDLE) {
-            self.copies(|woken, _| woken < WARM_UP_S)?;
-        }
-        Ok(())
+        self.clocks.raise(|more| self.copies(more))
     }
 
-    /// Large copies, one by one, as long as `more` are wanted, which is told the seconds of all of them
-    /// and of the last. Returns how many bytes each had.
-    fn copies(&self, mut more: impl FnMut(f64, f64) -> bool) -> Result<u64> {
+    /// Large copies, one by one, as long as `more` are wanted. Returns how many bytes each had.
+    fn copies(&self, more: &mut More) -> Result<u64> {
         let bytes = COPIED_BYTES[usize::from(self.facts().software)];
         let bytes = bytes.min(self.device().limits().max_buffer_size);
         let (from, to) = (self.array(bytes), self.array(bytes));
@@ -247,7 +228,7 @@ impl Gpu {
             device.poll(wgpu::PollType::wait_indefinitely())
         })?
         .map_err(|error| error.to_string())?;
-        self.worked.set(Some(Instant::now()));
+        self.clocks.worked();
         Ok(())
     }
 

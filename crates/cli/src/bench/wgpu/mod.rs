@@ -16,7 +16,6 @@ mod peers;
 mod planned;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use sweepsort::{Choice, Nan, RadixKey, Sorter};
 use sweepsort_core::{Shape, Spec, Width, Words};
@@ -26,9 +25,9 @@ use super::Sorted;
 use super::args::Method;
 use super::contender::{Ours, Task};
 use super::measure::Outcome;
-use super::party::{Party, Seat};
+use super::party::{Absent, Party, Seat};
 use super::peers::{self as table, Facts};
-use crate::exit::{Failure, Result};
+use crate::exit::Result;
 pub use gpu::Gpu;
 
 /// A GPU to measure on through wgpu.
@@ -37,8 +36,7 @@ pub struct Stage {
     pub gpu: Gpu,
     /// The peers' versions, as far as they have taken part.
     pub versions: BTreeMap<String, String>,
-    /// Why peers are absent, as far as that has been told.
-    told: Vec<String>,
+    absent: Absent,
     /// The peer on a device of its own, opened or absent, and whether it is due for the next input.
     #[cfg(feature = "peers-wgpu")]
     older: Option<Result<older::Older, String>>,
@@ -231,12 +229,12 @@ impl Stage {
     /// Opens the adapter that the engine prefers.
     ///
     /// # Errors
-    /// [`Failure::Input`] where there is none.
+    /// [`crate::exit::Failure::Input`] where there is none.
     pub fn open() -> Result<Stage> {
         Ok(Stage {
             gpu: Gpu::open()?,
             versions: BTreeMap::new(),
-            told: Vec::new(),
+            absent: Absent::default(),
             #[cfg(feature = "peers-wgpu")]
             older: None,
             #[cfg(feature = "peers-wgpu")]
@@ -271,7 +269,7 @@ impl Stage {
     /// was asked for by name is an error.
     ///
     /// # Errors
-    /// [`Failure::Input`] for an absent peer that was `named`.
+    /// [`crate::exit::Failure::Input`] for an absent peer that was `named`.
     pub fn peers(
         &mut self,
         what: Sorted,
@@ -289,17 +287,7 @@ impl Stage {
             }
             match self.peer(facts, what) {
                 Ok(peer) => contenders.extend(peer),
-                Err(why) if named(facts.name) => return Err(Failure::input(why)),
-                Err(why) if self.told.contains(&why) => {}
-                Err(why) => {
-                    // Nowhere is left to complain to if stderr is closed.
-                    let _ = writeln!(
-                        std::io::stderr(),
-                        "sweepsort: without {}: {why}",
-                        facts.name
-                    );
-                    self.told.push(why);
-                }
+                Err(why) => self.absent.tell(facts.name, named(facts.name), why)?,
             }
         }
         Ok(contenders)
@@ -317,7 +305,7 @@ impl Stage {
                 if what.task == Task::Keys {
                     return Ok(None);
                 }
-                let adapter = &self.gpu.facts().name;
+                let adapter = self.gpu.facts();
                 let opened = self
                     .older
                     .get_or_insert_with(|| older::Older::open(adapter));
@@ -499,19 +487,11 @@ impl Party for Entered<'_> {
         let Ok(input) = &self.input else {
             return;
         };
-        let verdict = match input.run(self.gpu, &mut *self.contenders[at].sort) {
-            Ok(seconds) => {
-                outcome.seconds.push(seconds);
-                input.verify(self.gpu)
-            }
-            Err(failure) => {
-                outcome.broken = true;
-                Err(failure)
-            }
-        };
-        if let Err(failure) = verdict {
-            outcome.failure.get_or_insert(failure);
-        }
+        let ran = input.run(self.gpu, &mut *self.contenders[at].sort);
+        outcome.judge(ran, |outcome, seconds| {
+            outcome.seconds.push(seconds);
+            input.verify(self.gpu)
+        });
     }
 
     fn wake(&mut self) -> Result<()> {

@@ -3,17 +3,18 @@
 //!
 //! It sorts keys of 32 bits with values of as many, in place.
 
-use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use sweepsort_core::{Codec, Spec, Words};
+use sweepsort_wgpu::Facts;
 use wgpu_of_2024 as wgpu;
 use wgpu_sort::{GPUSorter, HISTO_BLOCK_KVS, SortBuffers};
 
 use super::Source;
+use crate::bench::clocks::{Clocks, WARM_UP_S};
 use crate::bench::measure::Outcome;
 use crate::bench::party::{Party, Seat};
 use crate::exit::Result as Done;
@@ -24,10 +25,6 @@ pub const VERSION: &str = "0.1";
 
 /// Words that are uploaded at a time.
 const CHUNK_WORDS: usize = 1 << 24;
-/// An idle GPU lowers its clocks: it copies for so long before it is timed.
-const WARM_UP: Duration = Duration::from_millis(300);
-/// After so long it counts as idle.
-const IDLE: Duration = Duration::from_millis(100);
 /// Bytes that it takes of a binding for each key.
 const BINDING_BYTES_PER_KEY: u64 = 16;
 
@@ -40,7 +37,7 @@ pub struct Older {
     differ: wgpu::ComputePipeline,
     /// Where an output differs, on the device and on its way back.
     first: [wgpu::Buffer; 2],
-    worked: Cell<Option<Instant>>,
+    clocks: Clocks,
 }
 
 /// Two timestamps.
@@ -69,11 +66,19 @@ struct Entered<'a> {
 }
 
 impl Older {
-    /// Opens the adapter of this name, and finds the sorter's parameter as its README says.
+    /// Opens an adapter, and finds the sorter's parameter as its README says. On a software adapter the
+    /// search for it need not end, nor a sort.
     ///
     /// # Errors
     /// Why it is absent, in a line.
-    pub fn open(adapter: &str) -> Result<Older, String> {
+    pub fn open(adapter: &Facts) -> Result<Older, String> {
+        let name = &adapter.name;
+        if adapter.software {
+            return Err(format!(
+                "the software adapter {name} does not run subgroups as a GPU does, which {NAME} relies on; \
+                 name a GPU in SWEEPSORT_ADAPTER"
+            ));
+        }
         guarded(|| {
             let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
                 backends: wgpu::Backends::PRIMARY,
@@ -83,8 +88,8 @@ impl Older {
             let adapters = instance.enumerate_adapters(wgpu::Backends::PRIMARY);
             let found = adapters
                 .into_iter()
-                .find(|found| found.get_info().name == adapter);
-            let found = found.ok_or_else(|| format!("its wgpu does not find {adapter}"))?;
+                .find(|found| &found.get_info().name == name);
+            let found = found.ok_or_else(|| format!("its wgpu does not find {name}"))?;
             if !found.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
                 return Err("its wgpu has no timestamps on this device".into());
             }
@@ -133,7 +138,7 @@ impl Older {
                 timer,
                 differ,
                 first,
-                worked: Cell::new(None),
+                clocks: Clocks::default(),
             })
         })
     }
@@ -214,9 +219,9 @@ impl Older {
 
     /// Has it copy until its clocks are up, unless it was at work just now.
     fn wake(&self, input: &Input) {
-        if self.worked.get().is_none_or(|last| last.elapsed() > IDLE) {
+        if self.clocks.are_low() {
             let begin = Instant::now();
-            while begin.elapsed() < WARM_UP {
+            while begin.elapsed().as_secs_f64() < WARM_UP_S {
                 self.restore(input);
             }
         }
@@ -290,7 +295,7 @@ impl Older {
     fn submit<const N: usize>(&self, commands: [wgpu::CommandBuffer; N]) {
         self.queue.submit(commands);
         self.device.poll(wgpu::Maintain::Wait);
-        self.worked.set(Some(Instant::now()));
+        self.clocks.worked();
     }
 
     /// What a buffer holds that the host can map.
@@ -348,19 +353,11 @@ impl Party for Entered<'_> {
         let Ok(input) = &self.input else {
             return;
         };
-        let verdict = match guarded(|| self.older.run(input)) {
-            Ok(seconds) => {
-                outcome.seconds.push(seconds);
-                guarded(|| self.older.verify(input))
-            }
-            Err(failure) => {
-                outcome.broken = true;
-                Err(failure)
-            }
-        };
-        if let Err(failure) = verdict {
-            outcome.failure.get_or_insert(failure);
-        }
+        let ran = guarded(|| self.older.run(input));
+        outcome.judge(ran, |outcome, seconds| {
+            outcome.seconds.push(seconds);
+            guarded(|| self.older.verify(input))
+        });
     }
 
     fn wake(&mut self) -> Done<()> {
