@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn software_adapters_are_not_for_auto() {
+    fn auto_refuses_processors_that_play_a_gpu() {
         for software in [false, true] {
             let facts = Facts {
                 name: "Radeon".to_owned(),

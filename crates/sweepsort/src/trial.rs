@@ -181,4 +181,22 @@ mod tests {
             assert_eq!(engine.done.into_inner(), asked, "{what}");
         }
     }
+
+    /// The wgpu engine passes, and its stages tell the link from the device.
+    #[cfg(feature = "wgpu")]
+    #[test]
+    fn the_software_adapter_is_measured() {
+        use sweepsort_wgpu::{Adapter, Options, WgpuEngine};
+
+        let all = Adapter::all();
+        let software = all.iter().find(|adapter| adapter.facts().software);
+        let adapter = software.expect("a software adapter; `cargo xtask test` installs one");
+        let engine = WgpuEngine::on(adapter, Options::default()).unwrap();
+        let costs = measure(&engine).unwrap();
+        let rates = [costs.link_bytes_per_s, costs.memory_bytes_per_s];
+        assert!(
+            costs.fixed_s > 0.0 && rates.iter().all(|it| it.is_finite() && *it > 0.0),
+            "{costs:?}"
+        );
+    }
 }
