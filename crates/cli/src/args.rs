@@ -129,7 +129,7 @@ With --values and --argsort, under 'last' and 'first', NaNs are equal to each ot
 const ENGINE_HELP: &str = "\
 What sorts; 'sweepsort devices' says what is here
 
-auto  the engine that is expected to be the fastest: cpu or cuda
+auto  the engine that is expected to be the fastest: cpu or cuda; where there is no CUDA device, cpu or wgpu
 cpu   every core
 cuda  the first NVIDIA GPU
 wgpu  a GPU through Vulkan, Metal or DirectX 12: the first, discrete ones before others, or the one of \

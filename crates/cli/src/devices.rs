@@ -126,6 +126,13 @@ mod tests {
                 "cuda  NVIDIA H200; auto takes it where it expects that to be faster\n",
             ),
             ("cuda", card, None, false, "cuda  NVIDIA H200\n"),
+            (
+                "wgpu",
+                "Radeon",
+                None,
+                true,
+                "wgpu  Radeon; auto takes it where it expects that to be faster\n",
+            ),
             ("wgpu", "", Some(gone), false, "wgpu  absent: it was sold\n"),
             (
                 "wgpu",

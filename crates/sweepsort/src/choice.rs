@@ -2,11 +2,8 @@
 //!
 //! A task comes as its shape, the number of bits that count and the number of threads; out goes an
 //! engine with a reason. Nothing is asked of a device or of the data here: see [`crate::rental`]
-//! for when the CUDA engine is opened. In doubt the CPU keeps the task, which is never worse than
-//! having no GPU.
-//!
-//! The wgpu engine has no figures here, as no crossover to it has been measured yet: it sorts where it
-//! is asked for, and not under `auto`.
+//! for when a GPU's engine is opened, and which. In doubt the CPU keeps the task, which is never worse
+//! than having no GPU.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -73,16 +70,26 @@ const CPU: &[(&str, &[Cpu])] = &[
     ),
 ];
 
-/// What a sort takes that goes from host memory to the device and back.
-struct Cuda {
+/// What a sort takes that goes from host memory to a GPU and back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Costs {
     /// Launches, allocations and waiting, whatever the number of keys.
-    fixed_s: f64,
+    pub fixed_s: f64,
     /// Keys and values of the host, not page-locked, one way after the other.
-    link_bytes_per_s: f64,
+    pub link_bytes_per_s: f64,
     /// What the passes read and write in the device's memory.
-    memory_bytes_per_s: f64,
+    pub memory_bytes_per_s: f64,
+}
+
+/// A GPU's engine, as it is expected to be before anybody has opened it.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    pub engine: Choice,
+    /// What its device is called where there is none.
+    pub device: &'static str,
+    pub costs: Costs,
     /// Opening the device, and what the first sort takes longer than others.
-    opening_s: f64,
+    pub opening_s: f64,
 }
 
 /// An NVIDIA H200, on the slow side. The fixed time and the link's rate are such that no sort of 10^5
@@ -90,18 +97,35 @@ struct Cuda {
 /// took less. The rate of the passes is the lowest of the best ones at 2^28 of a onesweep in
 /// `results/2026-11-21-h200-onesweep-lab.json`; opening is context and first sort in
 /// `results/2026-11-21-h200-first-sort.json`.
-const CUDA: Cuda = Cuda {
-    fixed_s: 360e-6,
-    link_bytes_per_s: 28e9,
-    memory_bytes_per_s: 2.5e12,
+pub(crate) const CUDA: Gpu = Gpu {
+    engine: Choice::Cuda,
+    device: "CUDA device",
+    costs: Costs {
+        fixed_s: 360e-6,
+        link_bytes_per_s: 28e9,
+        memory_bytes_per_s: 2.5e12,
+    },
     opening_s: 0.12,
 };
 
-/// Seconds that opening the CUDA engine takes.
-pub(crate) const OPENING_S: f64 = CUDA.opening_s;
+/// An NVIDIA H200 through Vulkan, on the slow side: costs as of CUDA, from
+/// `results/2026-11-22-h200-wgpu-host.json`; opening is adapter, device, first plan and first sort in
+/// `results/2026-11-22-h200-wgpu-first-sort.json`. GPUs differ too much for one to stand for all, so
+/// this only decides whether to open one: from then on its own costs do, see [`crate::trial`].
+// Provisional: round numbers until both records are in.
+pub(crate) const WGPU: Gpu = Gpu {
+    engine: Choice::Wgpu,
+    device: "GPU for wgpu",
+    costs: Costs {
+        fixed_s: 1e-3,
+        link_bytes_per_s: 6e9,
+        memory_bytes_per_s: 1.5e12,
+    },
+    opening_s: 0.6,
+};
 
-/// Fewer keys than this are in order on one thread, by the slowest row, before any GPU has begun.
-/// Whatever a GPU takes beyond the fixed time is not counted, so the true crossovers lie above.
+/// Fewer keys than this are in order on one thread, by the slowest row, before a GPU of those above has
+/// begun. Whatever it takes beyond the fixed time is not counted, so their crossovers lie above.
 pub(crate) const SMALLEST: usize = {
     let (mut slowest_ns, mut group) = (0.0, 0);
     while group < CPU.len() {
@@ -115,31 +139,21 @@ pub(crate) const SMALLEST: usize = {
         }
         group += 1;
     }
-    (CUDA.fixed_s * 1e9 / slowest_ns) as usize
+    let fixed_s = CUDA.costs.fixed_s.min(WGPU.costs.fixed_s);
+    (fixed_s * 1e9 / slowest_ns) as usize
 };
-
-/// What is known of the CUDA engine.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum State {
-    /// Nobody has looked for a device.
-    Untried,
-    /// It can run tasks.
-    Open,
-    /// It cannot, and this is the reason to report.
-    Absent(&'static str),
-}
 
 /// Expected times, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Expected {
     pub cpu_s: f64,
-    pub cuda_s: f64,
+    pub gpu_s: f64,
 }
 
 /// Which engine, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decision {
-    /// [`Choice::Cpu`] or [`Choice::Cuda`].
+    /// [`Choice::Cpu`], or the GPU's.
     pub engine: Choice,
     /// Where the times were weighed.
     pub expected: Option<Expected>,
@@ -149,18 +163,18 @@ pub(crate) struct Decision {
 
 impl Decision {
     /// The CPU, without weighing any times.
-    fn cpu(reason: &'static str) -> Self {
+    pub fn cpu(reason: impl Into<Cow<'static, str>>) -> Self {
         Decision {
             engine: Choice::Cpu,
             expected: None,
-            reason: Cow::Borrowed(reason),
+            reason: reason.into(),
         }
     }
 
-    /// Seconds that the CUDA engine, once open, is expected to save; 0 if none.
+    /// Seconds that the GPU, once open, is expected to save; 0 if none.
     pub fn saving_s(&self) -> f64 {
         match self.expected {
-            Some(Expected { cpu_s, cuda_s }) => (cpu_s - cuda_s).max(0.0),
+            Some(Expected { cpu_s, gpu_s }) => (cpu_s - gpu_s).max(0.0),
             None => 0.0,
         }
     }
@@ -170,46 +184,54 @@ impl Decision {
 pub(crate) const TOO_FEW: &str = "auto: cpu, as no GPU pays for so few keys";
 const NOT_MEASURED: &str = "auto: cpu, as no crossover to a GPU is measured for such keys";
 
-/// The engine for a task of this shape, `bits` bits of whose keys count, with so many threads.
-pub(crate) fn decide(shape: &Shape, bits: u32, threads: usize, state: State) -> Decision {
+/// The engine for a task of this shape, `bits` bits of whose keys count: the CPU with so many threads, or
+/// this GPU, if it is open and has these costs.
+pub(crate) fn decide(
+    shape: &Shape,
+    bits: u32,
+    threads: usize,
+    gpu: &Gpu,
+    open: Option<Costs>,
+) -> Decision {
     if shape.keys < SMALLEST {
         return Decision::cpu(TOO_FEW);
-    }
-    if let State::Absent(reason) = state {
-        return Decision::cpu(reason);
     }
     let Some(cpu_s) = cpu_s(shape, bits, threads) else {
         return Decision::cpu(NOT_MEASURED);
     };
-    let cuda_s = cuda_s(shape, bits);
-    let (cpu, cuda) = (Seconds(cpu_s), Seconds(cuda_s));
-    let (engine, reason) = match state {
-        State::Open if cuda_s < cpu_s => {
+    let gpu_s = open.unwrap_or(gpu.costs).sort_s(shape, bits);
+    let on_cpu = Seconds(cpu_s);
+    let on_gpu = Seconds(gpu_s);
+    let (engine, reason) = match open {
+        Some(_) if gpu_s < cpu_s => {
             let threads = match threads {
                 0 | 1 => "1 thread".to_owned(),
                 _ => format!("{threads} threads"),
             };
             (
-                Choice::Cuda,
-                format!("auto: cuda, {cuda} expected against {cpu} on {threads}"),
+                gpu.engine,
+                format!(
+                    "auto: {}, {on_gpu} expected against {on_cpu} on {threads}",
+                    gpu.engine
+                ),
             )
         }
-        _ if cuda_s < cpu_s => (
+        None if gpu_s < cpu_s => (
             Choice::Cpu,
             format!(
-                "auto: cpu, {cpu} expected against {cuda} on a GPU, which no sort has paid for \
+                "auto: cpu, {on_cpu} expected against {on_gpu} on a GPU, which no sort has paid for \
                  opening yet ({})",
-                Seconds(OPENING_S)
+                Seconds(gpu.opening_s)
             ),
         ),
         _ => (
             Choice::Cpu,
-            format!("auto: cpu, {cpu} expected against {cuda} on a GPU"),
+            format!("auto: cpu, {on_cpu} expected against {on_gpu} on a GPU"),
         ),
     };
     Decision {
         engine,
-        expected: Some(Expected { cpu_s, cuda_s }),
+        expected: Some(Expected { cpu_s, gpu_s }),
         reason: Cow::Owned(reason),
     }
 }
@@ -252,11 +274,49 @@ fn cpu_s(shape: &Shape, bits: u32, threads: usize) -> Option<f64> {
     Some(shape.keys as f64 * ns_per_key * share_of_bits / 1e9)
 }
 
-/// Seconds on the device, both ways over the link included: one read of the keys for the counts,
-/// then each pass of 8 bits reads and writes keys and values. That is what a onesweep moves. Keys
-/// alone are mostly moved less often, but the device may take a onesweep for them, too, and the link
-/// takes many times as long as either.
-fn cuda_s(shape: &Shape, bits: u32) -> f64 {
+impl Costs {
+    /// Seconds on the device, both ways over the link included.
+    fn sort_s(&self, shape: &Shape, bits: u32) -> f64 {
+        let [over_the_link, in_memory] = bytes(shape, bits);
+        self.fixed_s + over_the_link / self.link_bytes_per_s + in_memory / self.memory_bytes_per_s
+    }
+
+    /// The costs of a device that sorted few keys and many, of 32 bits and nothing with them. The few
+    /// take the fixed time, and what the many take longer is shared out as their stages are.
+    pub fn measured(few: &Timed, many: &Timed) -> Costs {
+        let more = Shape::keys(many.keys - few.keys, Width::W32);
+        let [over_the_link, in_memory] = bytes(&more, 32);
+        // A clock that stutters must not make a rate beyond all bounds.
+        let more_s = (many.all_s - few.all_s).max(many.all_s / 4.0);
+        let stages_s = many.link_s + many.memory_s;
+        let on_the_link = match stages_s > 0.0 {
+            true => many.link_s / stages_s,
+            false => 1.0,
+        };
+        Costs {
+            fixed_s: few.all_s,
+            link_bytes_per_s: over_the_link / (more_s * on_the_link),
+            memory_bytes_per_s: in_memory / (more_s * (1.0 - on_the_link)),
+        }
+    }
+}
+
+/// A sort that a device was timed at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timed {
+    pub keys: usize,
+    /// All of it, as the caller sees it.
+    pub all_s: f64,
+    /// The stages: over the link and back, and on the device.
+    pub link_s: f64,
+    pub memory_s: f64,
+}
+
+/// Bytes that go over the link, and those read and written in the device's memory: one read of the keys
+/// for the counts, then each pass of 8 bits reads and writes keys and values. That is what a onesweep
+/// moves. CUDA moves keys alone less often, mostly, but it may take a onesweep for them, too, and the
+/// link takes many times as long as either.
+fn bytes(shape: &Shape, bits: u32) -> [f64; 2] {
     let (key, payload) = (shape.width.bytes(), shape.payload_bytes);
     let record = key + payload;
     let over_the_link = match shape.argsort {
@@ -264,9 +324,7 @@ fn cuda_s(shape: &Shape, bits: u32) -> f64 {
         false => 2 * record,
     };
     let in_memory = key + 2 * record * bits.div_ceil(8) as usize;
-    let per_key =
-        over_the_link as f64 / CUDA.link_bytes_per_s + in_memory as f64 / CUDA.memory_bytes_per_s;
-    CUDA.fixed_s + shape.keys as f64 * per_key
+    [over_the_link, in_memory].map(|per_key| shape.keys as f64 * per_key as f64)
 }
 
 /// A time as people write it: `85 µs`, `4.1 ms`, `2.50 s`.
@@ -344,92 +402,184 @@ mod tests {
 
     #[test]
     fn states_and_numbers_of_keys() {
-        use Choice::{Cpu, Cuda};
-        use State::{Absent, Open, Untried};
+        type Case<'a> = (usize, usize, Option<Costs>, bool, &'a [&'a str]);
         let (few, some, many) = (SMALLEST - 1, SMALLEST, 1 << 32);
-        let opening = format!(" opening yet ({})", Seconds(OPENING_S));
-        let cases: &[(usize, usize, State, Choice, &[&str])] = &[
-            (0, 1, Open, Cpu, &[TOO_FEW]),
-            (0, 1, Untried, Cpu, &[TOO_FEW]),
-            (few, 1, Open, Cpu, &[TOO_FEW]),
-            (few, 64, Absent("why"), Cpu, &[TOO_FEW]),
-            (
-                some,
-                64,
-                Open,
-                Cpu,
-                &["auto: cpu, ", " expected against ", " on a GPU"],
-            ),
-            (
-                some,
-                64,
-                Untried,
-                Cpu,
-                &["auto: cpu, ", " expected against "],
-            ),
-            (some, 64, Absent("why"), Cpu, &["why"]),
-            (1 << 28, 1, Open, Cuda, &["auto: cuda, ", " on 1 thread"]),
-            (1 << 28, 2, Open, Cuda, &["auto: cuda, ", " on 2 threads"]),
-            (1 << 28, 2, Untried, Cpu, &["auto: cpu, ", &opening]),
-            (1 << 28, 2, Absent("why"), Cpu, &["why"]),
-            (many, 0, Open, Cuda, &["auto: cuda, ", " on 1 thread"]),
-            (many, 2, Open, Cuda, &["auto: cuda, ", " s on 2 threads"]),
-            (many, 2, Untried, Cpu, &["auto: cpu, "]),
-        ];
-        for &(keys, threads, state, engine, reason) in cases {
-            for work in [Work::Keys, Work::Pairs, Work::Argsort] {
-                for width in [Width::W32, Width::W64] {
-                    let shape = shape(keys, width, work);
-                    let decision = decide(&shape, width.bits(), threads, state);
-                    let what = format!("{shape:?}, {threads} threads, {state:?}: {decision:?}");
-                    assert_eq!(decision.engine, engine, "{what}");
-                    for part in reason {
-                        assert!(decision.reason.contains(part), "no '{part}' in {what}");
+        let wgpu = Gpu {
+            costs: CUDA.costs,
+            ..WGPU
+        };
+        for gpu in [CUDA, wgpu] {
+            let (open, untried) = (Some(gpu.costs), None);
+            let taken = format!("auto: {}, ", gpu.engine);
+            let opening = format!(" opening yet ({})", Seconds(gpu.opening_s));
+            // Keys, threads, the GPU, whether it is taken, parts of the reason.
+            let cases: &[Case] = &[
+                (0, 1, open, false, &[TOO_FEW]),
+                (0, 1, untried, false, &[TOO_FEW]),
+                (few, 1, open, false, &[TOO_FEW]),
+                (
+                    some,
+                    64,
+                    open,
+                    false,
+                    &["auto: cpu, ", " expected against ", " on a GPU"],
+                ),
+                (
+                    some,
+                    64,
+                    untried,
+                    false,
+                    &["auto: cpu, ", " expected against "],
+                ),
+                (1 << 28, 1, open, true, &[&taken, " on 1 thread"]),
+                (1 << 28, 2, open, true, &[&taken, " on 2 threads"]),
+                (1 << 28, 2, untried, false, &["auto: cpu, ", &opening]),
+                (many, 0, open, true, &[&taken, " on 1 thread"]),
+                (many, 2, open, true, &[&taken, " s on 2 threads"]),
+                (many, 2, untried, false, &["auto: cpu, "]),
+            ];
+            for &(keys, threads, open, is_taken, reason) in cases {
+                let engine = if is_taken { gpu.engine } else { Choice::Cpu };
+                for work in [Work::Keys, Work::Pairs, Work::Argsort] {
+                    for width in [Width::W32, Width::W64] {
+                        let shape = shape(keys, width, work);
+                        let decision = decide(&shape, width.bits(), threads, &gpu, open);
+                        let what = format!("{shape:?}, {threads} threads, {open:?}: {decision:?}");
+                        assert_eq!(decision.engine, engine, "{what}");
+                        for part in reason {
+                            assert!(decision.reason.contains(part), "no '{part}' in {what}");
+                        }
                     }
                 }
             }
         }
     }
 
-    /// Over all widths, tasks, ranges of bits and threads: there is one crossover at most, and the
-    /// engine taken is the one expected to be the faster.
+    /// What a device was measured to take decides, and not what was expected of it.
+    #[test]
+    fn measured_costs_decide() {
+        let shape = Shape::keys(10_000_000, Width::W32);
+        let with = |times: f64| Costs {
+            fixed_s: times * WGPU.costs.fixed_s,
+            link_bytes_per_s: WGPU.costs.link_bytes_per_s / times,
+            memory_bytes_per_s: WGPU.costs.memory_bytes_per_s / times,
+        };
+        let cpu_s = cpu_s(&shape, 32, 2).expect("a row");
+        let even = cpu_s / WGPU.costs.sort_s(&shape, 32);
+        for (times, engine) in [(0.9, Choice::Wgpu), (1.1, Choice::Cpu)] {
+            let decision = decide(&shape, 32, 2, &WGPU, Some(with(times * even)));
+            let expected = Some(Expected {
+                cpu_s,
+                gpu_s: with(times * even).sort_s(&shape, 32),
+            });
+            assert_eq!((decision.engine, decision.expected), (engine, expected));
+        }
+        let quick = decide(&shape, 32, 2, &WGPU, Some(with(0.9 * even)));
+        let reason = format!(
+            "auto: wgpu, {} expected against {} on 2 threads",
+            Seconds(0.9 * cpu_s),
+            Seconds(cpu_s)
+        );
+        assert_eq!(quick.reason, reason);
+    }
+
+    /// Costs are those of the device that was timed, and its sorts are expected to take as long as they
+    /// did; a stutter of the clock makes no rate beyond what the sort as a whole says.
+    #[test]
+    fn costs_from_sorts_that_were_timed() {
+        let real = CUDA.costs;
+        let timed = |keys| {
+            let [link, memory] = bytes(&Shape::keys(keys, Width::W32), 32);
+            let (link_s, memory_s) = (
+                link / real.link_bytes_per_s,
+                memory / real.memory_bytes_per_s,
+            );
+            Timed {
+                keys,
+                all_s: real.fixed_s + link_s + memory_s,
+                link_s,
+                memory_s,
+            }
+        };
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 0.01;
+        let (few, many) = (timed(1000), timed(1 << 24));
+        let costs = Costs::measured(&few, &many);
+        assert!(
+            close(costs.fixed_s, real.fixed_s)
+                && close(costs.link_bytes_per_s, real.link_bytes_per_s)
+                && close(costs.memory_bytes_per_s, real.memory_bytes_per_s),
+            "{costs:?} of {real:?}"
+        );
+        let unstaged = Timed {
+            link_s: 0.0,
+            memory_s: 0.0,
+            ..many
+        };
+        let stuttered = Timed {
+            all_s: many.all_s * 2.0,
+            ..few
+        };
+        let cases = [
+            (few, many, many.all_s),
+            (few, unstaged, many.all_s),
+            (stuttered, many, many.all_s * 2.25),
+        ];
+        for (few, many, expected) in cases {
+            let shape = Shape::keys(many.keys, Width::W32);
+            let seconds = Costs::measured(&few, &many).sort_s(&shape, 32);
+            assert!(
+                close(seconds, expected),
+                "{few:?}, {many:?}: {seconds}, {expected} expected"
+            );
+        }
+    }
+
+    /// Over both GPUs, all widths, tasks, ranges of bits and threads: there is one crossover at most, and
+    /// the engine taken is the one expected to be the faster.
     #[test]
     fn one_crossover_at_most() {
-        let mut crossovers = 0;
-        for width in WIDTHS {
-            for work in [Work::Keys, Work::Pairs, Work::Argsort] {
-                let measured = rows().any(|(_, row)| row.width == width && row.work == work);
-                for bits in [0, 1, width.bits() / 2, width.bits()] {
-                    for threads in [1, 2, 3, 8, 16, 17, 64] {
-                        let mut before = Choice::Cpu;
-                        for log in 0..=32 {
-                            let shape = shape(1 << log, width, work);
-                            let decision = decide(&shape, bits, threads, State::Open);
-                            let what =
-                                format!("{shape:?}, {bits} bits, {threads} threads: {decision:?}");
-                            match decision.expected {
-                                Some(Expected { cpu_s, cuda_s }) => {
-                                    let cuda = decision.engine == Choice::Cuda;
-                                    assert_eq!(cuda, cuda_s < cpu_s, "{what}");
-                                    assert_eq!(cuda, decision.saving_s() > 0.0, "{what}");
-                                    assert!(measured, "{what}");
-                                }
-                                None if (1 << log) < SMALLEST => {
-                                    assert_eq!(decision.reason, TOO_FEW, "{what}");
-                                }
-                                None => assert_eq!(decision.reason, NOT_MEASURED, "{what}"),
-                            }
-                            if decision.engine != before {
-                                assert_eq!(decision.engine, Choice::Cuda, "back again: {what}");
-                                crossovers += 1;
-                            }
-                            before = decision.engine;
+        for gpu in [CUDA, WGPU] {
+            let mut crossovers = 0;
+            for width in WIDTHS {
+                for work in [Work::Keys, Work::Pairs, Work::Argsort] {
+                    for bits in [0, 1, width.bits() / 2, width.bits()] {
+                        for threads in [1, 2, 3, 8, 16, 17, 64] {
+                            crossovers += crossings(&gpu, width, work, bits, threads);
                         }
                     }
                 }
             }
+            assert!(crossovers > 0, "{} is taken for nothing", gpu.engine);
         }
-        assert!(crossovers > 0, "CUDA is taken for nothing");
+    }
+
+    /// How often the engine changes as keys get more.
+    fn crossings(gpu: &Gpu, width: Width, work: Work, bits: u32, threads: usize) -> usize {
+        let measured = rows().any(|(_, row)| row.width == width && row.work == work);
+        let (mut before, mut crossovers) = (Choice::Cpu, 0);
+        for log in 0..=32 {
+            let shape = shape(1 << log, width, work);
+            let decision = decide(&shape, bits, threads, gpu, Some(gpu.costs));
+            let what = format!("{shape:?}, {bits} bits, {threads} threads: {decision:?}");
+            match decision.expected {
+                Some(Expected { cpu_s, gpu_s }) => {
+                    let taken = decision.engine == gpu.engine;
+                    assert_eq!(taken, gpu_s < cpu_s, "{what}");
+                    assert_eq!(taken, decision.saving_s() > 0.0, "{what}");
+                    assert!(measured, "{what}");
+                }
+                None if (1 << log) < SMALLEST => {
+                    assert_eq!(decision.reason, TOO_FEW, "{what}");
+                }
+                None => assert_eq!(decision.reason, NOT_MEASURED, "{what}"),
+            }
+            if decision.engine != before {
+                assert_eq!(decision.engine, gpu.engine, "back again: {what}");
+                crossovers += 1;
+            }
+            before = decision.engine;
+        }
+        crossovers
     }
 
     /// Below [`SMALLEST`], no number of threads, down to one, makes a GPU the faster.
@@ -439,12 +589,14 @@ mod tests {
             let shape = shape(SMALLEST, row.width, row.work);
             let bits = row.width.bits();
             let alone = row.ns_per_key * f64::from(row.threads) * SMALLEST as f64 / 1e9;
-            assert!(
-                alone <= CUDA.fixed_s && CUDA.fixed_s < cuda_s(&shape, bits),
-                "{shape:?}: {} against {}",
-                Seconds(alone),
-                Seconds(cuda_s(&shape, bits))
-            );
+            for costs in [CUDA.costs, WGPU.costs] {
+                assert!(
+                    alone <= costs.fixed_s && costs.fixed_s < costs.sort_s(&shape, bits),
+                    "{shape:?}: {} against {}",
+                    Seconds(alone),
+                    Seconds(costs.sort_s(&shape, bits))
+                );
+            }
         }
     }
 

@@ -4,7 +4,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sweepsort_core::Error;
+#[cfg(feature = "wgpu")]
+use sweepsort_wgpu::{Adapter, Facts, WgpuEngine};
 
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+use crate::rental;
 use crate::rental::Open;
 
 /// An engine's device, or the reason why the engine is absent.
@@ -17,9 +21,8 @@ pub struct Device {
     pub name: String,
     /// Why the engine is absent, and what would work.
     pub absent: Option<String>,
-    /// Whether [`Choice::Auto`](crate::Choice::Auto) may take it, where it expects that to be faster.
-    /// No device of the wgpu engine is among those: from how many keys on one is the faster, nobody has
-    /// measured yet.
+    /// Whether [`Choice::Auto`](crate::Choice::Auto) may take it, where it expects that to be faster. Of
+    /// the wgpu engine it may do so where it can take no CUDA device; a software adapter never.
     pub auto: bool,
 }
 
@@ -38,7 +41,9 @@ pub fn devices() -> Vec<Device> {
         absent: None,
         auto: true,
     };
-    [cpu].into_iter().chain(cuda()).chain(wgpu()).collect()
+    let cuda = cuda();
+    let wgpu = wgpu(cuda.iter().any(|device| device.auto));
+    [cpu].into_iter().chain(cuda).chain(wgpu).collect()
 }
 
 /// The devices of the CUDA engine, or why there is none.
@@ -71,7 +76,7 @@ fn cuda() -> Vec<Device> {
                 .map(|facts| {
                     // The first device is the one that is opened.
                     let first = facts.ordinal == 0;
-                    device(name(facts), None, first)
+                    device(name(facts), None, first && rental::CUDA.may_be_taken())
                 })
                 .collect()
         }
@@ -146,51 +151,91 @@ pub(crate) fn no_cuda() -> Error {
 }
 
 /// The adapters of the wgpu engine, the one that it takes first, or why there is none. Where it takes
-/// none of them, each says why.
+/// none of them, each says why. `auto` takes it where it does not take CUDA.
 #[cfg(feature = "wgpu")]
-fn wgpu() -> Vec<Device> {
-    let (preferred, absent) = match sweepsort_wgpu::Adapter::preferred() {
+fn wgpu(auto_takes_cuda: bool) -> Vec<Device> {
+    let (preferred, absent) = match Adapter::preferred() {
         Ok(adapter) => (Some(adapter), None),
         Err(Error::EngineAbsent { why, .. }) => (None, Some(or_cpu(&why))),
         Err(error) => (None, Some(error.to_string())),
     };
-    let mut adapters = sweepsort_wgpu::Adapter::all();
+    let mut adapters = Adapter::all();
     if let Some(preferred) = preferred {
         adapters.sort_by_key(|adapter| adapter.facts() != preferred.facts());
     }
-    let device = |name: String| Device {
+    let may_be_taken = !auto_takes_cuda && absent.is_none() && rental::WGPU.may_be_taken();
+    let device = |name: String, auto| Device {
         engine: "wgpu",
         name,
         absent: absent.clone(),
-        auto: false,
+        auto,
     };
     match &adapters[..] {
-        [] => vec![device(String::new())],
+        [] => vec![device(String::new(), false)],
         all => all
             .iter()
-            .map(|adapter| device(adapter.facts().to_string()))
+            .enumerate()
+            .map(|(i, adapter)| {
+                // The first adapter is the one that is opened.
+                let auto = i == 0 && may_be_taken && for_auto(adapter.facts()).is_ok();
+                device(adapter.facts().to_string(), auto)
+            })
             .collect(),
     }
 }
 
-/// The wgpu engine of the process, on the adapter that is preferred: opened when first asked for and
-/// kept, for a device and its pipelines take long to make.
+/// The wgpu engine of the process, on the adapter that is preferred, if whoever asks has nothing against
+/// it: opened when first asked for and kept, for a device and its pipelines take long to make.
 #[cfg(feature = "wgpu")]
-pub(crate) fn open_wgpu() -> Result<Arc<sweepsort_wgpu::WgpuEngine>, Error> {
-    static ENGINE: Mutex<Option<Arc<sweepsort_wgpu::WgpuEngine>>> = Mutex::new(None);
+fn wgpu_if(accepts: fn(&Facts) -> Result<(), Error>) -> Result<Arc<WgpuEngine>, Error> {
+    static ENGINE: Mutex<Option<Arc<WgpuEngine>>> = Mutex::new(None);
     let mut kept = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(engine) = &*kept {
-        return Ok(engine.clone());
+        return accepts(engine.facts()).map(|()| engine.clone());
     }
-    let engine = sweepsort_wgpu::WgpuEngine::open().map_err(absent_or_cpu)?;
+    let adapter = Adapter::preferred()?;
+    accepts(adapter.facts())?;
+    let engine = WgpuEngine::on(&adapter, sweepsort_wgpu::Options::default())?;
     Ok(kept.insert(Arc::new(engine)).clone())
 }
+
+/// The wgpu engine, on any adapter.
+#[cfg(feature = "wgpu")]
+pub(crate) fn open_wgpu() -> Result<Arc<WgpuEngine>, Error> {
+    wgpu_if(|_| Ok(())).map_err(absent_or_cpu)
+}
+
+/// Refuses a processor that plays a GPU: the CPU engine does better.
+#[cfg(feature = "wgpu")]
+fn for_auto(facts: &Facts) -> Result<(), Error> {
+    match facts.software {
+        false => Ok(()),
+        true => Err(Error::EngineAbsent {
+            engine: "wgpu",
+            why: format!(
+                "{}, which {} names, is a software adapter",
+                facts.name,
+                sweepsort_wgpu::ADAPTER_VARIABLE
+            ),
+        }),
+    }
+}
+
+/// What opens the wgpu engine for `auto`, if this build has it.
+#[cfg(feature = "wgpu")]
+pub(crate) const OPEN_WGPU: Option<Open> = Some(|| {
+    let engine = wgpu_if(for_auto)?;
+    Ok(Box::new(engine))
+});
+
+#[cfg(not(feature = "wgpu"))]
+pub(crate) const OPEN_WGPU: Option<Open> = None;
 
 #[cfg(not(feature = "wgpu"))]
 const NO_WGPU: &str = "this build has no wgpu engine; build it with the feature wgpu, or use cpu";
 
 #[cfg(not(feature = "wgpu"))]
-fn wgpu() -> Vec<Device> {
+fn wgpu(_: bool) -> Vec<Device> {
     not_built("wgpu", NO_WGPU)
 }
 
@@ -212,4 +257,30 @@ fn not_built(engine: &'static str, why: &str) -> Vec<Device> {
         absent: Some(why.to_owned()),
         auto: false,
     }]
+}
+
+#[cfg(all(test, feature = "wgpu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_refuses_processors_that_play_a_gpu() {
+        for software in [false, true] {
+            let facts = Facts {
+                name: "Radeon".to_owned(),
+                backend: "vulkan".to_owned(),
+                driver: String::new(),
+                software,
+                discrete: true,
+                subgroups: None,
+                workgroup_storage: 1 << 14,
+                binding_bytes: 1 << 27,
+            };
+            let why = for_auto(&facts).err().map(|error| error.to_string());
+            let expected = software.then_some(
+                "engine wgpu is absent: Radeon, which SWEEPSORT_ADAPTER names, is a software adapter",
+            );
+            assert_eq!(why.as_deref(), expected, "{facts:?}");
+        }
+    }
 }

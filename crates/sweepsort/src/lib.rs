@@ -25,6 +25,7 @@ mod partition;
 mod permutation;
 mod rental;
 mod sorter;
+mod trial;
 
 pub use devices::{Device, devices};
 pub use sorter::{Builder, Sorter};

@@ -1,47 +1,84 @@
-//! The CUDA engine that `auto` shares in a process, opened once it pays.
+//! The GPUs' engines that `auto` shares in a process, each opened once it pays.
 //!
 //! Opening a device takes longer than most sorts, and nobody knows how many are to come. This is
 //! the ski rental problem: each sort on the CPU notes what the device would have saved, and when
 //! that exceeds what opening takes, the device is opened. So a process never spends more than twice
 //! what it would have, had it known its sorts beforehand; a short one does not ask for a driver at
 //! all.
+//!
+//! There is an order: CUDA, then wgpu. The first engine that is not absent is the one that tasks are
+//! weighed for, and the next is not asked for anything before it is known to be absent: not built, without
+//! a device, or failed. An engine whose costs depend on the GPU that is here is measured when it is opened,
+//! and that is part of opening.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sweepsort_core::{Choice, DataState, Engine, Error, Plan, Report, Result, Shape, Spec, Task};
+use sweepsort_core::{DataState, Engine, Error, Plan, Report, Result, Shape, Spec, Task};
 use sweepsort_cpu::CpuEngine;
 
-use crate::choice::{self, Decision, OPENING_S, SMALLEST, State, TOO_FEW};
-use crate::devices;
+use crate::choice::{self, Costs, Decision, Gpu, SMALLEST, TOO_FEW};
+use crate::{devices, trial};
 
-/// The engine of this process.
-pub(crate) static CUDA: Slot = Slot::new(devices::OPEN_CUDA);
+/// The engines of this process.
+pub(crate) static CUDA: Slot = Slot::new(&choice::CUDA, devices::OPEN_CUDA, None);
+pub(crate) static WGPU: Slot = Slot::new(&choice::WGPU, devices::OPEN_WGPU, Some(trial::measure));
+
+/// Both, in their order.
+pub(crate) static GPUS: [&Slot; 2] = [&CUDA, &WGPU];
 
 /// Opens an engine.
 pub(crate) type Open = fn() -> Result<Box<dyn Engine>>;
 
+/// Measures an engine that was opened.
+type Measure = fn(&dyn Engine) -> Result<Costs>;
+
 /// A place for an engine that is opened once at most.
 #[derive(Debug)]
 pub(crate) struct Slot {
+    gpu: &'static Gpu,
     /// `None` where the build has no such engine.
     open: Option<Open>,
-    /// The engine, or the reason to report where it could not be had.
-    opened: OnceLock<Result<Box<dyn Engine>, String>>,
-    /// The reason to report once the engine is not asked again.
+    /// `None` where the costs are those that are expected.
+    measure: Option<Measure>,
+    /// The engine, or why it could not be had.
+    opened: OnceLock<Result<Opened, String>>,
+    /// Why the engine is not asked again.
     failed: OnceLock<String>,
     /// What the engine would have saved so far, in nanoseconds.
     saved_ns: AtomicU64,
 }
 
-/// The reason where the build has no such engine. (That of wgpu is not for `auto`.)
-const NOT_BUILT: &str = "auto: cpu, as this build has no CUDA engine";
+/// An engine that can run tasks.
+#[derive(Debug)]
+struct Opened {
+    engine: Box<dyn Engine>,
+    costs: Costs,
+}
+
+/// What is known of an engine.
+#[derive(Debug)]
+enum State {
+    /// The build does not have it.
+    NotBuilt,
+    /// Nobody has looked for a device.
+    Untried,
+    /// It can run tasks.
+    Open(&'static Opened),
+    /// It cannot, and this is why.
+    Absent(&'static str),
+}
+
+/// The reason where the build has no engine but the CPU's.
+const NOT_BUILT: &str = "auto: cpu, as this build has no engine for a GPU";
 
 impl Slot {
-    pub(crate) const fn new(open: Option<Open>) -> Self {
+    const fn new(gpu: &'static Gpu, open: Option<Open>, measure: Option<Measure>) -> Self {
         Slot {
+            gpu,
             open,
+            measure,
             opened: OnceLock::new(),
             failed: OnceLock::new(),
             saved_ns: AtomicU64::new(0),
@@ -51,79 +88,141 @@ impl Slot {
     /// What is known of the engine.
     fn state(&'static self) -> State {
         match (self.open, self.failed.get(), self.opened.get()) {
-            (None, ..) => State::Absent(NOT_BUILT),
-            (_, Some(reason), _) | (_, None, Some(Err(reason))) => State::Absent(reason),
-            (_, None, Some(Ok(_))) => State::Open,
+            (None, ..) => State::NotBuilt,
+            (_, Some(why), _) | (_, None, Some(Err(why))) => State::Absent(why),
+            (_, None, Some(Ok(opened))) => State::Open(opened),
             (_, None, None) => State::Untried,
         }
     }
 
-    /// Opens the engine, if nobody has tried. Takes as long as opening a device.
-    pub(crate) fn fill(&self) {
-        if let Some(open) = self.open {
-            self.opened.get_or_init(|| {
-                open().map_err(|error| match error {
-                    Error::EngineAbsent { why, .. } => {
-                        format!("auto: cpu, because there is no CUDA device: {why}")
-                    }
-                    other => format!("auto: cpu, because no CUDA device opens: {other}"),
-                })
-            });
+    /// Whether tasks may still come here, as far as is known.
+    #[cfg(any(feature = "cuda", feature = "wgpu", test))]
+    pub(crate) fn may_be_taken(&'static self) -> bool {
+        matches!(self.state(), State::Untried | State::Open(_))
+    }
+
+    /// Opens the engine, if nobody has tried, and measures it. Takes as long as opening a device.
+    fn fill(&self) {
+        let Some(open) = self.open else { return };
+        self.opened.get_or_init(|| {
+            let engine = open().map_err(|error| match error {
+                Error::EngineAbsent { why, .. } => {
+                    format!("there is no {}: {why}", self.gpu.device)
+                }
+                other => format!("no {} opens: {other}", self.gpu.device),
+            })?;
+            let costs = match self.measure {
+                None => self.gpu.costs,
+                Some(measure) => measure(&*engine)
+                    .map_err(|error| format!("no {} passes its trial: {error}", self.gpu.device))?,
+            };
+            Ok(Opened { engine, costs })
+        });
+    }
+
+    /// Says that somebody has opened the device for himself, so that `auto` need not wait for it to pay:
+    /// it is open, or, where it is to be measured first, the next sort opens it that it is expected to save
+    /// anything.
+    #[cfg(any(feature = "cuda", feature = "wgpu", test))]
+    pub(crate) fn is_paid(&self) {
+        match self.measure {
+            None => self.fill(),
+            Some(_) => {
+                self.saved_ns
+                    .fetch_max(self.opening_ns() - 1, Ordering::Relaxed);
+            }
         }
     }
 
     /// Notes what the engine would save; whether this makes it worth opening. Of all calls, by
     /// however many threads, this is so for one.
     fn pays(&self, saving_s: f64) -> bool {
-        let cost = (OPENING_S * 1e9) as u64;
+        let cost = self.opening_ns();
         // No more than the cost, lest the sum overflows.
         let saving = ((saving_s * 1e9) as u64).min(cost);
         let before = self.saved_ns.fetch_add(saving, Ordering::Relaxed);
         before < cost && before + saving >= cost
     }
 
-    /// The engine for a task, opened if this is the task to do so.
-    fn decide(&'static self, shape: &Shape, spec: &Spec, threads: usize) -> Decision {
-        let bits = spec.bits.len() as u32;
-        let state = self.state();
-        let decision = choice::decide(shape, bits, threads, state);
-        let saving_s = decision.saving_s();
-        if state == State::Untried && saving_s > 0.0 && self.pays(saving_s) {
-            self.fill();
-            return choice::decide(shape, bits, threads, self.state());
-        }
-        decision
-    }
-
-    /// The open engine.
-    fn engine(&self) -> Option<&dyn Engine> {
-        match self.opened.get() {
-            Some(Ok(engine)) => Some(&**engine),
-            _ => None,
-        }
+    fn opening_ns(&self) -> u64 {
+        (self.gpu.opening_s * 1e9) as u64
     }
 
     /// The reason to report after a failure. An engine whose device failed is not asked again: its
     /// context seldom recovers.
     fn failed(&'static self, error: &Error) -> Cow<'static, str> {
-        match error {
-            Error::Device { .. } => Cow::Borrowed(
-                self.failed
-                    .get_or_init(|| format!("auto: cpu, because {error}")),
+        Cow::Owned(match error {
+            Error::Device { .. } => {
+                let why = self.failed.get_or_init(|| error.to_string());
+                format!("auto: cpu, because {why}")
+            }
+            _ => format!(
+                "auto: cpu, because {} did not take it: {error}",
+                self.gpu.engine
             ),
-            _ => Cow::Owned(format!("auto: cpu, because cuda did not take it: {error}")),
-        }
+        })
     }
 }
 
-/// Runs a task by the engine that is expected to be the faster, and by the CPU if the other fails
+/// What becomes of a task.
+struct Verdict {
+    decision: Decision,
+    /// The engine that takes it, if it is not the CPU's, and its slot.
+    taken_by: Option<(&'static Slot, &'static dyn Engine)>,
+}
+
+/// The engine for a task. If the task is `to_run`, what a GPU would save is noted, and if it is the one
+/// to open an engine, that is opened; else this only looks.
+fn decide(
+    gpus: &[&'static Slot],
+    shape: &Shape,
+    spec: &Spec,
+    threads: usize,
+    to_run: bool,
+) -> Verdict {
+    let weigh =
+        |slot: &Slot, open| choice::decide(shape, spec.bits.len() as u32, threads, slot.gpu, open);
+    let by_cpu = |decision| Verdict {
+        decision,
+        taken_by: None,
+    };
+    let mut absent = Vec::new();
+    for &slot in gpus {
+        if let State::Untried = slot.state() {
+            let decision = weigh(slot, None);
+            let saving_s = decision.saving_s();
+            if !(to_run && saving_s > 0.0 && slot.pays(saving_s)) {
+                return by_cpu(decision);
+            }
+            slot.fill();
+        }
+        match slot.state() {
+            State::Open(opened) => {
+                let decision = weigh(slot, Some(opened.costs));
+                let taken = decision.engine == slot.gpu.engine;
+                return Verdict {
+                    decision,
+                    taken_by: taken.then_some((slot, &*opened.engine)),
+                };
+            }
+            State::Absent(why) => absent.push(why),
+            State::NotBuilt | State::Untried => {}
+        }
+    }
+    by_cpu(match absent.is_empty() {
+        true => Decision::cpu(NOT_BUILT),
+        false => Decision::cpu(format!("auto: cpu, because {}", absent.join("; "))),
+    })
+}
+
+/// Runs a task by the engine that is expected to be the fastest, and by the CPU if another fails
 /// without touching the data.
 ///
 /// # Errors
 /// The CPU engine's; and [`Error::Device`] where the data is [`DataState::Undefined`].
 pub(crate) fn run(
     cpu: &CpuEngine,
-    slot: &'static Slot,
+    gpus: &[&'static Slot],
     mut task: Task<'_>,
     spec: &Spec,
 ) -> Result<Report> {
@@ -132,11 +231,9 @@ pub(crate) fn run(
     if shape.keys < SMALLEST {
         return because(Cow::Borrowed(TOO_FEW), cpu.run(task, spec));
     }
-    let decision = slot.decide(&shape, spec, cpu.threads());
-    let mut reason = decision.reason;
-    if decision.engine == Choice::Cuda
-        && let Some(engine) = slot.engine()
-    {
+    let verdict = decide(gpus, &shape, spec, cpu.threads(), true);
+    let mut reason = verdict.decision.reason;
+    if let Some((slot, engine)) = verdict.taken_by {
         match engine.run(task.reborrow(), spec) {
             Ok(report) => return because(reason, Ok(report)),
             Err(error) => {
@@ -156,14 +253,12 @@ pub(crate) fn run(
 /// As [`run`].
 pub(crate) fn plan(
     cpu: &CpuEngine,
-    slot: &'static Slot,
+    gpus: &[&'static Slot],
     shape: &Shape,
     spec: &Spec,
 ) -> Result<Plan> {
-    let bits = spec.bits.len() as u32;
-    let decision = choice::decide(shape, bits, cpu.threads(), slot.state());
-    if decision.engine == Choice::Cuda
-        && let Some(engine) = slot.engine()
+    let verdict = decide(gpus, shape, spec, cpu.threads(), false);
+    if let Some((_, engine)) = verdict.taken_by
         && let Ok(plan) = engine.plan(shape, spec)
     {
         return Ok(plan);
@@ -185,36 +280,37 @@ fn data_after(error: &Error) -> DataState {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::RefCell;
     use std::sync::atomic::AtomicUsize;
 
-    use sweepsort_core::{Codec, IndexMut, ValuesMut, Width, WordsMut};
+    use sweepsort_core::{Choice, Codec, IndexMut, ValuesMut, Width, WordsMut};
 
     use super::*;
 
-    /// Enough keys that one thread is slower than any device.
-    const MANY: usize = 1 << 20;
+    /// Enough keys that one thread is slower than CUDA, and than a GPU that is [`fast`].
+    const MANY: usize = 1 << 18;
+
+    /// So many keys that one sort is worth opening any GPU.
+    const HUGE: Shape = Shape::keys(1 << 32, Width::W32);
 
     thread_local! {
-        /// How often this thread has opened an engine, and asked one to run.
-        static OPENED: Cell<usize> = const { Cell::new(0) };
-        static ASKED: Cell<usize> = const { Cell::new(0) };
+        /// The engines that this thread has opened, has measured, and has asked to run.
+        static OPENED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+        static MEASURED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+        static ASKED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     }
 
-    fn count(counter: &'static std::thread::LocalKey<Cell<usize>>) {
-        counter.set(counter.get() + 1);
-    }
-
-    /// Stands in for the CUDA engine: sorts on the CPU, or fails.
+    /// Stands in for a GPU's engine: sorts on the CPU, or fails.
     #[derive(Debug)]
     struct Fake {
+        name: &'static str,
         sorts: CpuEngine,
         fails: Option<Error>,
     }
 
     impl Engine for Fake {
         fn name(&self) -> &'static str {
-            "cuda"
+            self.name
         }
 
         fn algorithms(&self) -> &'static [&'static str] {
@@ -222,6 +318,9 @@ mod tests {
         }
 
         fn plan(&self, shape: &Shape, spec: &Spec) -> Result<Plan> {
+            if let Some(error @ Error::Unsupported { .. }) = &self.fails {
+                return Err(error.clone());
+            }
             let plan = self.sorts.plan(shape, spec)?;
             Ok(Plan {
                 engine: self.name(),
@@ -230,7 +329,7 @@ mod tests {
         }
 
         fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-            count(&ASKED);
+            ASKED.with_borrow_mut(|asked| asked.push(self.name));
             if let Some(error) = &self.fails {
                 if let (DataState::Undefined, Task::Keys(WordsMut::W32(keys))) =
                     (data_after(error), task)
@@ -247,36 +346,131 @@ mod tests {
         }
     }
 
-    fn open(fails: Option<Error>) -> Result<Box<dyn Engine>> {
-        count(&OPENED);
+    fn open(name: &'static str, fails: Option<Error>) -> Result<Box<dyn Engine>> {
+        OPENED.with_borrow_mut(|opened| opened.push(name));
         Ok(Box::new(Fake {
+            name,
             sorts: CpuEngine::new(Some(1)),
             fails,
         }))
     }
 
-    fn works() -> Result<Box<dyn Engine>> {
-        open(None)
+    /// What opens an engine, and what comes of it.
+    trait Kind {
+        const NAME: &'static str;
+
+        fn works() -> Result<Box<dyn Engine>> {
+            open(Self::NAME, None)
+        }
+
+        fn absent() -> Result<Box<dyn Engine>> {
+            OPENED.with_borrow_mut(|opened| opened.push(Self::NAME));
+            Err(Error::EngineAbsent {
+                engine: Self::NAME,
+                why: "it was sold".into(),
+            })
+        }
+
+        fn locked() -> Result<Box<dyn Engine>> {
+            OPENED.with_borrow_mut(|opened| opened.push(Self::NAME));
+            Err(down(Self::NAME, DataState::Untouched))
+        }
+
+        fn small() -> Result<Box<dyn Engine>> {
+            open(Self::NAME, Some(Error::OutOfMemory { bytes: 77 }))
+        }
+
+        fn picky() -> Result<Box<dyn Engine>> {
+            let error = Error::Unsupported {
+                engine: Self::NAME,
+                what: "keys".into(),
+                instead: "cpu".into(),
+            };
+            open(Self::NAME, Some(error))
+        }
+
+        fn breaks() -> Result<Box<dyn Engine>> {
+            open(Self::NAME, Some(down(Self::NAME, DataState::Untouched)))
+        }
+
+        fn ruins() -> Result<Box<dyn Engine>> {
+            open(Self::NAME, Some(down(Self::NAME, DataState::Undefined)))
+        }
     }
 
-    fn absent() -> Result<Box<dyn Engine>> {
-        count(&OPENED);
-        Err(Error::EngineAbsent {
-            engine: "cuda",
-            why: "it was sold".into(),
-        })
+    struct Cuda;
+    struct Wgpu;
+
+    impl Kind for Cuda {
+        const NAME: &'static str = "cuda";
     }
 
-    fn broken(data: DataState) -> Result<Box<dyn Engine>> {
-        open(Some(Error::Device {
-            engine: "cuda",
+    impl Kind for Wgpu {
+        const NAME: &'static str = "wgpu";
+    }
+
+    fn down(engine: &'static str, data: DataState) -> Error {
+        Error::Device {
+            engine,
             what: "the link is down".into(),
             data,
-        }))
+        }
     }
 
-    fn slot(open: Option<Open>) -> &'static Slot {
-        Box::leak(Box::new(Slot::new(open)))
+    const FAST: Costs = Costs {
+        fixed_s: 1e-4,
+        link_bytes_per_s: 1e11,
+        memory_bytes_per_s: 1e12,
+    };
+
+    fn measured(engine: &dyn Engine, costs: Costs) -> Result<Costs> {
+        MEASURED.with_borrow_mut(|measured| measured.push(engine.name()));
+        Ok(costs)
+    }
+
+    fn fast(engine: &dyn Engine) -> Result<Costs> {
+        measured(engine, FAST)
+    }
+
+    fn slow(engine: &dyn Engine) -> Result<Costs> {
+        let slow = Costs {
+            link_bytes_per_s: 1e6,
+            ..FAST
+        };
+        measured(engine, slow)
+    }
+
+    fn fails(engine: &dyn Engine) -> Result<Costs> {
+        measured(engine, FAST)?;
+        Err(down(engine.name(), DataState::Untouched))
+    }
+
+    type Gpus = [&'static Slot; 2];
+
+    /// A slot for CUDA and one for wgpu, which is measured.
+    fn gpus(cuda: Option<Open>, wgpu: Option<Open>, measure: Measure) -> Gpus {
+        for log in [&OPENED, &MEASURED, &ASKED] {
+            log.take();
+        }
+        let slot = |gpu, open, measure| &*Box::leak(Box::new(Slot::new(gpu, open, measure)));
+        [
+            slot(&choice::CUDA, cuda, None),
+            slot(&choice::WGPU, wgpu, Some(measure)),
+        ]
+    }
+
+    /// The slots with one engine alone.
+    fn only_cuda(open: Open) -> Gpus {
+        gpus(Some(open), None, fast)
+    }
+
+    fn only_wgpu(open: Open) -> Gpus {
+        gpus(None, Some(open), fast)
+    }
+
+    /// What becomes of a task on one thread.
+    fn decided(gpus: &Gpus, shape: &Shape) -> Decision {
+        decide(gpus, shape, &spec(), 1, true).decision
     }
 
     fn spec() -> Spec {
@@ -297,24 +491,33 @@ mod tests {
     #[test]
     fn opened_once_at_the_right_call() {
         for log in [18, 20, 22, 24, 27, 32] {
-            let (slot, shape) = (slot(Some(works)), Shape::keys(1 << log, Width::W32));
-            let saving_s = choice::decide(&shape, 32, 1, State::Untried).saving_s();
-            let right = (OPENING_S / saving_s).ceil().max(1.0) as usize;
-            OPENED.set(0);
-            for call in 1..=right + 3 {
-                for little in [0, 1, SMALLEST] {
-                    slot.decide(&Shape::keys(little, Width::W32), &spec(), 64);
+            let shape = Shape::keys(1 << log, Width::W32);
+            for gpus in [|| only_cuda(Cuda::works), || only_wgpu(Wgpu::works)] {
+                let gpus = gpus();
+                let there = gpus.iter().find(|slot| slot.open.is_some());
+                let gpu = there.expect("one of them").gpu;
+                let saving_s = choice::decide(&shape, 32, 1, gpu, None).saving_s();
+                // Far away, where it saves little or nothing.
+                let right = (gpu.opening_s / saving_s).ceil().max(1.0) as usize;
+                for call in 1..=right.min(1000) + 3 {
+                    for little in [0, 1, SMALLEST] {
+                        let shape = Shape::keys(little, Width::W32);
+                        decide(&gpus, &shape, &spec(), 64, true);
+                        decide(&gpus, &shape, &spec(), 64, false);
+                    }
+                    // To look at a plan is to note nothing.
+                    decide(&gpus, &HUGE, &spec(), 1, false);
+                    let decision = decided(&gpus, &shape);
+                    let (opened, engine) = match call >= right {
+                        true => (vec![gpu.engine.name()], gpu.engine),
+                        false => (vec![], Choice::Cpu),
+                    };
+                    assert_eq!(
+                        (OPENED.with_borrow(Vec::clone), decision.engine),
+                        (opened, engine),
+                        "call {call} of 2^{log} keys, {right} is right: {decision:?}"
+                    );
                 }
-                let decision = slot.decide(&shape, &spec(), 1);
-                let (opened, engine) = match call >= right {
-                    true => (1, Choice::Cuda),
-                    false => (0, Choice::Cpu),
-                };
-                assert_eq!(
-                    (OPENED.get(), decision.engine),
-                    (opened, engine),
-                    "call {call} of 2^{log} keys, {right} is right: {decision:?}"
-                );
             }
         }
     }
@@ -322,68 +525,186 @@ mod tests {
     #[test]
     fn opened_once_by_many_threads() {
         static OPENED: AtomicUsize = AtomicUsize::new(0);
-        let slot = slot(Some(|| {
+        let gpus = only_cuda(|| {
             OPENED.fetch_add(1, Ordering::Relaxed);
-            works()
-        }));
+            Cuda::works()
+        });
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..1000 {
-                        slot.decide(&Shape::keys(1 << 22, Width::W32), &spec(), 1);
+                        decided(&gpus, &Shape::keys(1 << 22, Width::W32));
                     }
                 });
             }
         });
         assert_eq!(OPENED.load(Ordering::Relaxed), 1);
-        assert_eq!(slot.state(), State::Open);
+        assert!(matches!(gpus[0].state(), State::Open(_)), "{gpus:?}");
     }
 
+    /// Each engine is looked for once, wgpu's where CUDA is absent, and the reason has what was missing.
     #[test]
-    fn an_absent_device_is_looked_for_once() {
-        let slot = slot(Some(absent));
-        let shape = Shape::keys(1 << 32, Width::W32);
-        for _ in 0..3 {
-            let decision = slot.decide(&shape, &spec(), 1);
-            assert_eq!(
-                (decision.engine, &*decision.reason, OPENED.get()),
-                (
-                    Choice::Cpu,
-                    "auto: cpu, because there is no CUDA device: it was sold",
-                    1
-                )
-            );
+    fn one_after_the_other() {
+        type Case<'a> = (
+            Option<Open>,
+            Option<Open>,
+            Measure,
+            &'a [&'static str],
+            &'a str,
+        );
+        let sold = "auto: cpu, because there is no CUDA device: it was sold";
+        let gone = "there is no GPU for wgpu: it was sold";
+        let trial = "no GPU for wgpu passes its trial: engine wgpu failed: the link is down; the \
+                     data is untouched";
+        let shut =
+            "no CUDA device opens: engine cuda failed: the link is down; the data is untouched";
+        // CUDA, wgpu, how that is measured, who is opened, the reason.
+        let cases: [Case; 11] = [
+            (
+                Some(Cuda::works),
+                Some(Wgpu::works),
+                fast,
+                &["cuda"],
+                "auto: cuda, ",
+            ),
+            (Some(Cuda::works), None, fast, &["cuda"], "auto: cuda, "),
+            (
+                Some(Cuda::absent),
+                Some(Wgpu::works),
+                fast,
+                &["cuda", "wgpu"],
+                "auto: wgpu, ",
+            ),
+            (
+                Some(Cuda::locked),
+                Some(Wgpu::works),
+                fast,
+                &["cuda", "wgpu"],
+                "auto: wgpu, ",
+            ),
+            (None, Some(Wgpu::works), fast, &["wgpu"], "auto: wgpu, "),
+            (None, Some(Wgpu::works), slow, &["wgpu"], " on a GPU"),
+            (
+                None,
+                Some(Wgpu::works),
+                fails,
+                &["wgpu"],
+                &format!("auto: cpu, because {trial}"),
+            ),
+            (
+                None,
+                Some(Wgpu::absent),
+                fast,
+                &["wgpu"],
+                &format!("auto: cpu, because {gone}"),
+            ),
+            (Some(Cuda::absent), None, fast, &["cuda"], sold),
+            (
+                Some(Cuda::absent),
+                Some(Wgpu::absent),
+                fast,
+                &["cuda", "wgpu"],
+                &format!("{sold}; {gone}"),
+            ),
+            (
+                Some(Cuda::locked),
+                Some(Wgpu::works),
+                fails,
+                &["cuda", "wgpu"],
+                &format!("auto: cpu, because {shut}; {trial}"),
+            ),
+        ];
+        for (cuda, wgpu, measure, opened, reason) in cases {
+            let gpus = gpus(cuda, wgpu, measure);
+            for _ in 0..3 {
+                let decision = decided(&gpus, &HUGE);
+                let right = match reason.ends_with(' ') {
+                    true => decision.reason.starts_with(reason),
+                    false => decision.reason.ends_with(reason),
+                };
+                assert!(right, "{reason}: {decision:?}");
+                let named = format!("auto: {}, ", decision.engine);
+                assert!(decision.reason.starts_with(&named), "{decision:?}");
+            }
+            assert_eq!(OPENED.take(), opened, "{reason}");
+            // CUDA is not measured, nor what does not open.
+            let measured: &[_] = match (opened.contains(&"wgpu"), reason.contains(gone)) {
+                (true, false) => &["wgpu"],
+                _ => &[],
+            };
+            assert_eq!(MEASURED.take(), measured, "{reason}");
+            assert_eq!(ASKED.take(), [""; 0], "{reason}");
         }
     }
 
     #[test]
-    fn a_build_without_the_engine() {
-        let slot = slot(None);
-        slot.fill();
+    fn a_build_without_the_engines() {
+        let gpus = gpus(None, None, fast);
+        for slot in gpus {
+            slot.is_paid();
+        }
         let cpu = CpuEngine::new(Some(1));
         for (n, reason) in [(100, TOO_FEW), (MANY, NOT_BUILT)] {
             let mut sorted = keys(n);
             let task = Task::Keys(sorted.as_mut_slice().into());
-            let report = run(&cpu, slot, task, &spec()).unwrap();
+            let report = run(&cpu, &gpus, task, &spec()).unwrap();
             assert_eq!((report.engine, &*report.reason), ("cpu", reason), "{n}");
             assert!(sorted.is_sorted(), "{n}");
         }
     }
 
-    /// Opened by somebody who asked for it, the engine is there without having paid.
+    /// What the device was measured to take decides, be it more or less than was expected of it.
     #[test]
-    fn filled_is_open() {
-        let (slot, cpu) = (slot(Some(works)), CpuEngine::new(Some(1)));
-        assert_eq!(slot.state(), State::Untried);
-        let plan = |n| plan(&cpu, slot, &Shape::keys(n, Width::W32), &spec()).unwrap();
-        assert_eq!([plan(100).engine, plan(MANY).engine], ["cpu", "cpu"]);
-        slot.fill();
-        assert_eq!((slot.state(), OPENED.get()), (State::Open, 1));
-        assert_eq!([plan(100).engine, plan(MANY).engine], ["cpu", "cuda"]);
+    fn its_own_costs_decide() {
+        // How it is measured, who sorts, what is asked of the device.
+        let cases: [(Measure, &str, &[&str]); 2] =
+            [(fast, "wgpu", &["wgpu"; 4]), (slow, "cpu", &[])];
+        for (measure, engine, asked) in cases {
+            let gpus = gpus(None, Some(Wgpu::works), measure);
+            gpus[1].fill();
+            for outcome in outcomes(&gpus) {
+                let report = outcome.unwrap();
+                let named = format!("auto: {engine}, ");
+                assert_eq!(report.engine, engine, "{report:?}");
+                assert!(report.reason.starts_with(&named), "{report:?}");
+            }
+            assert_eq!(ASKED.take(), asked, "{engine}");
+            let once = vec!["wgpu"];
+            assert_eq!((OPENED.take(), MEASURED.take()), (once.clone(), once));
+        }
+    }
+
+    /// Opened by somebody who asked for it, CUDA is there without having paid; a GPU of wgpu's, as soon as
+    /// something would be saved there.
+    #[test]
+    fn paid_is_open() {
+        let cpu = CpuEngine::new(Some(1));
+        let planned = |gpus: &Gpus, n| {
+            let shape = Shape::keys(n, Width::W32);
+            plan(&cpu, gpus, &shape, &spec()).unwrap().engine
+        };
+        let cuda = only_cuda(Cuda::works);
+        assert_eq!([100, MANY].map(|n| planned(&cuda, n)), ["cpu", "cpu"]);
+        cuda[0].is_paid();
+        assert_eq!(OPENED.take(), ["cuda"]);
+        assert_eq!([100, MANY].map(|n| planned(&cuda, n)), ["cpu", "cuda"]);
+
+        let wgpu = only_wgpu(Wgpu::works);
+        // Saves something, and less than opening takes.
+        let some = (0..=32)
+            .map(|log| Shape::keys(1 << log, Width::W32))
+            .find(|shape| choice::decide(shape, 32, 1, &choice::WGPU, None).saving_s() > 1e-5);
+        let some = some.expect("there is a crossover");
+        assert_eq!(decided(&wgpu, &some).engine, Choice::Cpu);
+        wgpu[1].is_paid();
+        assert_eq!((planned(&wgpu, some.keys), OPENED.take()), ("cpu", vec![]));
+        assert_eq!(decided(&wgpu, &some).engine, Choice::Wgpu);
+        assert_eq!(OPENED.take(), ["wgpu"]);
+        assert_eq!(planned(&wgpu, some.keys), "wgpu");
     }
 
     /// Sorts, argsorts and sorts pairs by a slot's engine, one of them twice, and checks the output.
-    fn outcomes(slot: &'static Slot) -> Vec<Result<Report>> {
+    fn outcomes(gpus: &Gpus) -> Vec<Result<Report>> {
         let cpu = CpuEngine::new(Some(1));
         let input = keys(MANY);
         let mut expected: Vec<u32> = (0..MANY as u32).collect();
@@ -393,7 +714,7 @@ mod tests {
         for _ in 0..2 {
             let mut sorted = input.clone();
             let task = Task::Keys(sorted.as_mut_slice().into());
-            let outcome = run(&cpu, slot, task, &spec());
+            let outcome = run(&cpu, gpus, task, &spec());
             assert_eq!(sorted.is_sorted() && sorted[0] != 7, outcome.is_ok());
             reports.push(outcome);
         }
@@ -402,77 +723,112 @@ mod tests {
             sorted.as_mut_slice().into(),
             ValuesMut::new(values.as_mut_slice()),
         );
-        reports.push(run(&cpu, slot, task, &spec()));
+        reports.push(run(&cpu, gpus, task, &spec()));
         assert!(sorted.is_sorted() && values == expected);
         let mut index = vec![0; MANY];
         let task = Task::Argsort(input.as_slice().into(), IndexMut::U32(&mut index));
-        reports.push(run(&cpu, slot, task, &spec()));
+        reports.push(run(&cpu, gpus, task, &spec()));
         assert!(index == expected);
         reports
     }
 
     #[test]
     fn the_cpu_steps_in() {
-        let untouched = "auto: cpu, because engine cuda failed: the link is down; the data is \
-                         untouched";
-        // Who opens, the engine in the end, the reason's start, how often the device is asked.
-        let cases: [(Open, &str, &str, usize); 4] = [
-            (works, "cuda", "auto: cuda, ", 4),
-            (
-                || open(Some(Error::OutOfMemory { bytes: 77 })),
-                "cpu",
-                "auto: cpu, because cuda did not take it: 77 bytes of scratch memory",
-                4,
-            ),
-            (
-                || {
-                    open(Some(Error::Unsupported {
-                        engine: "cuda",
-                        what: "keys".into(),
-                        instead: "cpu".into(),
-                    }))
-                },
-                "cpu",
-                "auto: cpu, because cuda did not take it: engine cuda does not support keys",
-                4,
-            ),
-            (|| broken(DataState::Untouched), "cpu", untouched, 1),
-        ];
-        for (open, engine, reason, asked) in cases {
-            let slot = slot(Some(open));
-            slot.fill();
-            ASKED.set(0);
-            for outcome in outcomes(slot) {
-                let report = outcome.unwrap();
-                assert_eq!(report.engine, engine, "{reason}: {report:?}");
-                assert!(report.reason.starts_with(reason), "{reason}: {report:?}");
+        fn check<K: Kind>(only: fn(Open) -> Gpus) {
+            let name = K::NAME;
+            // Who opens, the engine in the end, the reason's start, how often the device is asked, whose
+            // plan there is then: of memory it knows nothing.
+            let cases: [(Open, &str, String, usize, &str); 4] = [
+                (K::works, name, format!("auto: {name}, "), 4, name),
+                (
+                    K::small,
+                    "cpu",
+                    format!(
+                        "auto: cpu, because {name} did not take it: 77 bytes of scratch memory"
+                    ),
+                    4,
+                    name,
+                ),
+                (
+                    K::picky,
+                    "cpu",
+                    format!(
+                        "auto: cpu, because {name} did not take it: engine {name} does not support keys"
+                    ),
+                    4,
+                    "cpu",
+                ),
+                (
+                    K::breaks,
+                    "cpu",
+                    format!(
+                        "auto: cpu, because engine {name} failed: the link is down; the data is \
+                         untouched"
+                    ),
+                    1,
+                    "cpu",
+                ),
+            ];
+            for (open, engine, reason, asked, planned) in cases {
+                let gpus = only(open);
+                for slot in gpus {
+                    slot.fill();
+                }
+                for outcome in outcomes(&gpus) {
+                    let report = outcome.unwrap();
+                    assert_eq!(report.engine, engine, "{reason}: {report:?}");
+                    assert!(report.reason.starts_with(&reason), "{reason}: {report:?}");
+                }
+                assert_eq!(ASKED.take(), vec![name; asked], "{reason}");
+                let (cpu, shape) = (CpuEngine::new(Some(1)), Shape::keys(MANY, Width::W32));
+                let plan = plan(&cpu, &gpus, &shape, &spec()).unwrap();
+                assert_eq!(plan.engine, planned, "{reason}");
             }
-            assert_eq!(ASKED.get(), asked, "{reason}");
         }
+        check::<Cuda>(only_cuda);
+        check::<Wgpu>(only_wgpu);
     }
 
     /// Nobody can sort data that is partly overwritten; later sorts are the CPU's.
     #[test]
     fn overwritten_data_is_an_error() {
-        let slot = slot(Some(|| broken(DataState::Undefined)));
-        slot.fill();
-        let outcomes = outcomes(slot);
-        assert!(
-            matches!(
-                outcomes[0],
-                Err(Error::Device {
-                    data: DataState::Undefined,
-                    ..
-                })
-            ),
-            "{:?}",
-            outcomes[0]
-        );
-        for later in &outcomes[1..] {
-            let report = later.as_ref().unwrap();
-            assert_eq!(report.engine, "cpu", "{report:?}");
-            assert!(report.reason.contains("the link is down"), "{report:?}");
+        for (gpus, name) in [(only_cuda as fn(Open) -> Gpus, "cuda"), (only_wgpu, "wgpu")] {
+            let gpus = gpus(match name {
+                "cuda" => Cuda::ruins,
+                _ => Wgpu::ruins,
+            });
+            for slot in gpus {
+                slot.fill();
+            }
+            let outcomes = outcomes(&gpus);
+            assert_eq!(
+                outcomes[0].as_ref().err(),
+                Some(&down(name, DataState::Undefined)),
+                "{:?}",
+                outcomes[0]
+            );
+            for later in &outcomes[1..] {
+                let report = later.as_ref().unwrap();
+                assert_eq!(report.engine, "cpu", "{report:?}");
+                assert!(report.reason.contains("the link is down"), "{report:?}");
+            }
+            assert_eq!(ASKED.take(), [name]);
         }
-        assert_eq!(ASKED.get(), 1);
+    }
+
+    /// Where CUDA fails, the CPU sorts, and later sorts are weighed for wgpu.
+    #[test]
+    fn wgpu_follows_cuda_that_failed() {
+        let gpus = gpus(Some(Cuda::breaks), Some(Wgpu::works), fast);
+        gpus[0].fill();
+        assert!(gpus.iter().all(|slot| slot.may_be_taken()), "{gpus:?}");
+        gpus[1].fill();
+        let engines: Vec<_> = outcomes(&gpus)
+            .into_iter()
+            .map(|outcome| outcome.unwrap().engine)
+            .collect();
+        assert_eq!(engines, ["cpu", "wgpu", "wgpu", "wgpu"]);
+        assert_eq!(ASKED.take(), ["cuda", "wgpu", "wgpu", "wgpu"]);
+        assert_eq!(gpus.map(Slot::may_be_taken), [false, true]);
     }
 }

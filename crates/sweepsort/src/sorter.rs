@@ -57,7 +57,7 @@ pub struct Sorter {
 /// What runs a sorter's tasks.
 #[derive(Debug)]
 enum Way {
-    /// The CPU engine, or the CUDA engine of the process where that is expected to be faster.
+    /// The CPU engine, or a GPU's of the process where that is expected to be faster.
     Auto,
     /// The CPU engine.
     Cpu,
@@ -105,17 +105,19 @@ impl Builder {
 
     /// The engine; [`Choice::Auto`] unless said otherwise.
     ///
-    /// `Auto` takes the engine that is expected to be the faster for a task, by what was measured.
-    /// It opens a CUDA device, for the whole process, when the sorts so far would have saved as much
-    /// time there as opening takes, and counts as open one that a sorter of [`Choice::Cuda`] has
-    /// opened. Where the device fails or has too little memory and the data is untouched, the CPU
-    /// sorts. [`Report::reason`] says what was taken, and why. With a named
+    /// `Auto` takes the engine that is expected to be the faster for a task, by what was measured: the
+    /// CPU's or that of a CUDA device; and where there is none, or it has failed, that of another GPU by
+    /// the wgpu engine (feature `wgpu`). It opens a device, for the whole process, when the sorts so far
+    /// would have saved as much time there as opening takes. One that a sorter of [`Choice::Cuda`] or
+    /// [`Choice::Wgpu`] has opened, it does not wait for. What is expected of CUDA is data; a GPU through
+    /// wgpu is measured on this machine as it is opened, by a few sorts of some milliseconds, and does not
+    /// sort where it is slower than the CPU. Where the device fails or has too little memory and the data
+    /// is untouched, the CPU sorts. [`Report::reason`] says what was taken, and why. With a named
     /// [`algorithm`](Self::algorithm) it is the CPU engine.
     ///
-    /// It does not take the wgpu engine, for nobody has measured yet where that is the faster.
-    /// [`Choice::Wgpu`] (feature `wgpu`) opens, for the whole process, the first adapter that is a GPU,
-    /// discrete ones before others; or the one of whose name the environment variable
-    /// `SWEEPSORT_ADAPTER` is a part, in any case. That is the only way to a software adapter.
+    /// [`Choice::Wgpu`] opens, for the whole process, the first adapter that is a GPU, discrete ones before
+    /// others; or the one of whose name the environment variable `SWEEPSORT_ADAPTER` is a part, in any
+    /// case. That is the only way to a software adapter: `Auto` takes none, even if it is named.
     /// [`devices`](crate::devices()) lists them all.
     pub fn engine(mut self, choice: Choice) -> Self {
         self.choice = choice;
@@ -232,8 +234,7 @@ impl Builder {
         engine.radix_bits = self.radix_bits;
         engine.block = self.block;
         engine.check(name)?;
-        // The device is open now, and `auto` need not wait for it to pay.
-        rental::CUDA.fill();
+        rental::CUDA.is_paid();
         Ok(Box::new(engine))
     }
 
@@ -254,14 +255,15 @@ impl Builder {
                 known: known.join(", "),
             });
         }
-        match (self.radix_bits, self.block) {
-            (None, None) => Ok(Box::new(engine)),
-            _ => Err(Error::Unsupported {
+        if (self.radix_bits, self.block) != (None, None) {
+            return Err(Error::Unsupported {
                 engine: engine.name(),
                 what: format!("a choice of digit or block for algorithm '{name}'"),
                 instead: "a classic of engine cpu, such as block-histogram".into(),
-            }),
+            });
         }
+        rental::WGPU.is_paid();
+        Ok(Box::new(engine))
     }
 
     #[cfg(not(feature = "wgpu"))]
@@ -402,7 +404,7 @@ impl Sorter {
         }
         let shape = Shape::pairs(n, width, value_bytes);
         match &self.way {
-            Way::Auto => rental::plan(&self.engine, &rental::CUDA, &shape, &spec),
+            Way::Auto => rental::plan(&self.engine, &rental::GPUS, &shape, &spec),
             Way::Cpu => self.engine.plan(&shape, &spec),
             Way::Other(other) => other.plan(&shape, &spec),
         }
@@ -455,7 +457,7 @@ impl Sorter {
     /// Runs a task, and notes in its report why this engine ran it.
     pub(crate) fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
         let report = match &self.way {
-            Way::Auto => return rental::run(&self.engine, &rental::CUDA, task, spec),
+            Way::Auto => return rental::run(&self.engine, &rental::GPUS, task, spec),
             Way::Cpu => self.engine.run(task, spec)?,
             Way::Other(other) => other.run(task, spec)?,
         };

@@ -79,15 +79,30 @@ fn devices_that_auto_may_take_are_here() {
         assert!(!device.auto || device.absent.is_none(), "{device:?}");
     }
     assert!(sweepsort::devices()[0].auto);
+    let mut gpus = sweepsort::devices();
+    gpus.retain(|device| device.auto && device.engine != "cpu");
+    assert!(gpus.len() <= 1, "`auto` takes one GPU: {gpus:?}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn auto_takes_an_open_device() {
+    takes(Choice::Cuda);
+}
+
+/// In a build that has no other engine for a GPU.
+#[cfg(all(feature = "wgpu", not(feature = "cuda")))]
+#[test]
+#[ignore = "needs a GPU"]
+fn auto_takes_an_open_adapter() {
+    takes(Choice::Wgpu);
 }
 
 /// Once a sorter has opened the device, `auto` takes it where it is the faster. Prints what was
 /// expected and what each engine took, host memory to host memory.
-#[test]
-#[ignore = "needs a GPU"]
-fn auto_takes_an_open_device() {
+fn takes(choice: Choice) {
     let build = |choice| Sorter::builder().engine(choice).build().unwrap();
-    let (auto, cuda, cpu) = (build(Choice::Auto), build(Choice::Cuda), build(Choice::Cpu));
+    let (auto, gpu, cpu) = (build(Choice::Auto), build(choice), build(Choice::Cpu));
     let time = |sorter: &Sorter, n: usize| {
         let input = keys(n);
         let mut times: Vec<f64> = (0..5)
@@ -103,14 +118,14 @@ fn auto_takes_an_open_device() {
         times.sort_by(f64::total_cmp);
         times[2] * 1e3
     };
-    println!("u32 keys, ms: cpu, cuda, auto");
+    println!("u32 keys, ms: cpu, {choice}, auto");
     for log in (10..=26).step_by(2) {
         let n = 1 << log;
         let report = auto.sort(&mut keys(n)).unwrap();
         println!(
             "2^{log}: {:.3} {:.3} {:.3}  {}",
             time(&cpu, n),
-            time(&cuda, n),
+            time(&gpu, n),
             time(&auto, n),
             report.reason
         );
@@ -118,7 +133,7 @@ fn auto_takes_an_open_device() {
     let alone = Sorter::builder().threads(1).build().unwrap();
     let mut sorted = keys(1 << 26);
     let report = alone.sort(&mut sorted).unwrap();
-    assert_eq!(report.engine, "cuda", "{}", report.reason);
+    assert_eq!(report.engine, choice.name(), "{}", report.reason);
     assert!(sorted.is_sorted());
     let few = alone.sort(&mut keys(100)).unwrap();
     assert_eq!(few.engine, "cpu", "{}", few.reason);

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use sweepsort::{Choice, Error, Order, Sorter};
+use sweepsort::{Choice, Error, Order, Report, Sorter};
 use sweepsort_testkit::{Distribution, Ordered, Sample, Wanted, generate, oracle};
 use sweepsort_wgpu::{ADAPTER_VARIABLE, Adapter};
 
@@ -153,6 +153,26 @@ tests! {
                 });
             }
         });
+    }
+
+    /// Not even where it is named and open, and whatever it is expected to save.
+    auto_does_not_take_it {
+        drop(sorter(Order::Ascending));
+        let auto = Sorter::builder().threads(1).build().unwrap();
+        let keys: Vec<u64> = generate(Distribution::Uniform, 1 << 22, 5).unwrap();
+        let mut expected = keys.clone();
+        expected.sort_unstable();
+        let mut last = Report::default();
+        // Where there is a CUDA device, a few sorts open that; where there is none, they find out.
+        for _ in 0..6 {
+            let mut got = keys.clone();
+            last = auto.sort(&mut got).unwrap();
+            assert!(last.engine != "wgpu" && got == expected, "{last:?}");
+        }
+        assert!(
+            last.engine == "cuda" || last.reason.contains("SWEEPSORT_ADAPTER names, is a software adapter"),
+            "{last:?}"
+        );
     }
 
     it_is_listed {
