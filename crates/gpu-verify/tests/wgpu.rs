@@ -1,12 +1,18 @@
 //! The cases of the wgpu engine on a software adapter.
 //!
-//! One test for each, so that they run side by side; that none is forgotten is a test too. The case of memory
-//! that is short needs a process of its own, and is in `lost.rs`.
+//! One test for each; that none is forgotten is a test too. The case of memory that is short needs a process of
+//! its own, and is in `lost.rs`.
+
+use std::sync::{Mutex, PoisonError};
 
 use sweepsort_gpu_verify::{Place, wgpu_cases};
 
+/// One case at a time: the adapter itself takes all cores, and two of them would wait for each other's.
+static ADAPTER: Mutex<()> = Mutex::new(());
+
 /// Runs the cases whose names begin so.
 fn run(prefix: &str) {
+    let _alone = ADAPTER.lock().unwrap_or_else(PoisonError::into_inner);
     let cases = wgpu_cases(Place::Software);
     let mut ran = 0;
     for case in cases.iter().filter(|case| case.name.starts_with(prefix)) {
@@ -29,7 +35,6 @@ macro_rules! tests {
         })*
     };
 }
-// The longest first.
 tests! {
     suite_default "wgpu/suite/default";
     suite_no_subgroups "wgpu/suite/no-subgroups";
@@ -38,6 +43,10 @@ tests! {
     suite_no_tickets "wgpu/suite/no-tickets";
     suite_two_dimensional "wgpu/suite/two-dimensional";
     suite_silent "wgpu/suite/silent";
+    suite_runs_8 "wgpu/suite/runs-8";
+    suite_runs_4 "wgpu/suite/runs-4";
+    suite_least_runs_8 "wgpu/suite/least-runs-8";
+    suite_least_runs_4 "wgpu/suite/least-runs-4";
     canaries "wgpu/canaries";
     large "wgpu/large/";
     count "wgpu/count";

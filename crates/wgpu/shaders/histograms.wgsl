@@ -4,7 +4,9 @@
 //     counts       each workgroup takes every so many stretches of keys, and counts in its memory
 //     histograms   the workgroups' counts, added up
 
+// Threads, and passes; other numbers are put in where shaders are made.
 const THREADS: u32 = 256u;
+const PASSES: u32 = 8u;
 // Keys that a thread loads before it counts them.
 const ITEMS: u32 = 8u;
 const STRETCH: u32 = THREADS * ITEMS;
@@ -38,9 +40,7 @@ fn main(
             if (start + k * THREADS + thread < n) {
                 let code = code(key[k]);
                 for (var p = 0u; p < PASSES; p++) {
-                    if (p < task.passes) {
-                        atomicAdd(&counts[p * RADIX + digit(code, task.digits[p].xy)], 1u);
-                    }
+                    atomicAdd(&counts[p * RADIX + digit(code, task.digits[p].xy)], 1u);
                 }
             }
         }
@@ -51,7 +51,7 @@ fn main(
     }
     workgroupBarrier();
 
-    for (var i = thread; i < task.passes * RADIX; i += THREADS) {
+    for (var i = thread; i < PASSES * RADIX; i += THREADS) {
         let count = atomicLoad(&counts[i]);
         if (count > 0u) {
             atomicAdd(&control[HISTOGRAMS + i], count);

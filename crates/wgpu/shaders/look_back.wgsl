@@ -1,4 +1,10 @@
-// How many keys of a digit the tiles before this one have.
+// Where a tile's keys go, by looking back at the tiles before. A workgroup takes one tile.
+//
+//     ticket       tiles are taken in order of arrival, so that the tiles before have begun; where workgroups
+//                  begin in the order of their numbers anyway, the number does
+//     look back    the keys of each digit in the tiles before
+//
+// There are two buffers of states; moves take turns with them, and each empties the other one's.
 //
 // Each tile publishes, for each digit, a state: EMPTY, a COUNT of its own keys, or the SUM of its keys and
 // those of all tiles before it. Flag and number are one word, so that nothing else need be in order. A tile
@@ -17,8 +23,82 @@ override PATIENCE: u32 = 1000u;
 // For the tests: whether no tile publishes anything, so that each has to be counted.
 override SILENT: bool = false;
 
+// Whether workgroups begin in any order, so that each has to take a ticket.
+override TICKETED: bool;
+// Whether the states of the tiles just before are read ahead of time.
+override AHEAD: bool;
+
+var<workgroup> ticket: u32;
+var<workgroup> route: u32;
 var<workgroup> stuck: atomic<u32>;
 var<workgroup> stuck_tile: u32;
+
+// The first row of this move's states.
+var<private> first: u32;
+
+// The workgroup with this number in its dispatch moves a tile.
+fn pass_over(arrival: u32) {
+    let number = task.pass_number;
+    let n = number_of_keys();
+    if (thread == 0u) {
+        atomicStore(&stuck, 0u);
+        ticket = arrival;
+        if (TICKETED) {
+            ticket = atomicAdd(&control[TICKETS + number], 1u);
+        }
+        route = atomicLoad(&control[ROUTES + number]);
+    }
+    empty_counters();
+    let tile = workgroupUniformLoad(&ticket);
+    let move_number = workgroupUniformLoad(&route);
+    // The last row of a dispatch may be longer than the tiles are.
+    if (tile < tiles_of(n)) {
+        first = select(0u, task.tiles, move_number % 2u == 1u);
+        move_tile(tile, number, move_number, n);
+    }
+}
+
+// The states of the four tiles before one, which are added from the nearest on.
+alias Told = vec4<u32>;
+
+// Those before `row`, read at once; beyond the first tile nobody looks.
+fn states_before(row: u32, digit: u32) -> Told {
+    var state: Told;
+    for (var k = 0u; k < 4u; k++) {
+        let tile = max(row, first + 1u + k) - 1u - k;
+        state[k] = atomicLoad(&states[tile * RADIX + digit]);
+    }
+    return state;
+}
+
+fn tell_count(tile: u32, digit: u32, count: u32) {
+    publish(first + tile, digit, select(IS_COUNT, IS_SUM, tile == 0u) | count);
+}
+
+fn ask(tile: u32, digit: u32) -> Told {
+    if (AHEAD && digit < RADIX) {
+        return states_before(first + tile, digit);
+    }
+    return Told();
+}
+
+// Where the tile's first key with the digit goes, whatever else is in the tile.
+fn base_of(told: Told, tile: u32, number: u32, digit: u32, count: u32, side: u32, bits: vec2<u32>) -> u32 {
+    let begin = atomicLoad(&control[BEGINS + number * RADIX + min(digit, RADIX - 1u)]);
+    let before = look_back(told, first + tile, digit, side, bits);
+    if (digit < RADIX) {
+        publish(first + tile, digit, IS_SUM | (before + count));
+    }
+    return begin + before;
+}
+
+// The tile's states of the next move are emptied, now that nobody waits for it.
+fn leave(tile: u32, move_number: u32) {
+    let row = select(task.tiles, 0u, move_number % 2u == 1u) + tile;
+    for (var d = thread; d < RADIX; d += THREADS) {
+        atomicStore(&states[row * RADIX + d], 0u);
+    }
+}
 
 // Only ever from empty to count to sum, whoever is first.
 fn publish(row: u32, digit: u32, state: u32) {
@@ -27,9 +107,10 @@ fn publish(row: u32, digit: u32, state: u32) {
     }
 }
 
-// The keys of `digit` in the tiles from `first` to before `row`, where those are rows of `states`. All
-// threads call it, each with a digit of its own or a number beyond the digits.
-fn look_back(first: u32, row: u32, digit: u32, side: u32, bits: vec2<u32>) -> u32 {
+// The keys of `digit` in the tiles before the one with this row of `states`. All threads call it, each with a
+// digit of its own or a number beyond the digits.
+fn look_back(told: Told, row: u32, digit: u32, side: u32, bits: vec2<u32>) -> u32 {
+    var state = told;
     var sum = 0u;
     // The tiles before this one are still to be added.
     var at = row;
@@ -39,12 +120,6 @@ fn look_back(first: u32, row: u32, digit: u32, side: u32, bits: vec2<u32>) -> u3
         loop {
             if (done || patience == 0u) {
                 break;
-            }
-            // The states of four tiles, read at once; beyond the first tile nobody looks.
-            var state: array<u32, 4>;
-            for (var k = 0u; k < 4u; k++) {
-                let tile = max(at, first + 1u + k) - 1u - k;
-                state[k] = atomicLoad(&states[tile * RADIX + digit]);
             }
             patience -= 1u;
             // One that is empty is read again, with those before it.
@@ -58,6 +133,9 @@ fn look_back(first: u32, row: u32, digit: u32, side: u32, bits: vec2<u32>) -> u3
                     done = (state[k] & FLAGS) == IS_SUM;
                 }
             }
+            if (!done) {
+                state = states_before(at, digit);
+            }
         }
         if (!done) {
             atomicMax(&stuck, at);
@@ -70,13 +148,13 @@ fn look_back(first: u32, row: u32, digit: u32, side: u32, bits: vec2<u32>) -> u3
         if (before == 0u) {
             break;
         }
-        recount(first, before - 1u, side, bits);
+        recount(before - 1u, side, bits);
     }
     return sum;
 }
 
 // Counts the keys of a tile that somebody waits for. It has a tile after it, so it is full.
-fn recount(first: u32, row: u32, side: u32, bits: vec2<u32>) {
+fn recount(row: u32, side: u32, bits: vec2<u32>) {
     for (var d = thread; d < RADIX; d += THREADS) {
         atomicStore(&bases[d], 0u);
     }

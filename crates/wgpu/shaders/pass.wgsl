@@ -1,29 +1,24 @@
 // A pass: the keys, and their values, moved to the buckets of a digit, in their order.
 //
-//     ticket       tiles are taken in order of arrival, so that the tiles before have begun; where workgroups
-//                  begin in the order of their numbers anyway, the number does
 //     load         a tile of keys, team by team
 //     rank         each key among those of its digit that its team has
-//     count        the tile's keys of each digit: published, and where they begin within the tile
+//     count        the tile's keys of each digit, and where they begin within the tile
 //     order        the tile's keys in workgroup memory
-//     base         by look-back: the keys of each digit in the tiles before
+//     base         where each digit's keys go: look_back.wgsl, or runs.wgsl
 //     scatter      neighbours in the ordered tile go to neighbours in memory
 //     values       the same way
 
 override THREADS: u32;
-// Whether workgroups begin in any order, so that each has to take a ticket.
-override TICKETED: bool;
-// Keys of a tile: THREADS * ITEMS.
-override TILE: u32;
-// Words for the digits of all teams.
+// Words for the digits of all teams, and all that the teams have.
 override TEAM_DIGITS: u32;
+override TEAM_WORDS: u32;
 // Words of workgroup memory that both the teams' counters and the ordered tile have room in.
 override ROOM: u32;
 // Whether values travel.
 override VALUES: bool;
 
 // Keys of a thread, digits of a thread, teams that a workgroup can have at most, and words of a value; other
-// numbers are put in where shaders are made.
+// numbers are put in where shaders are made. THREADS * ITEMS keys are a tile.
 const ITEMS: u32 = 4u;
 const SHARES: u32 = 4u;
 const TEAMS: u32 = 2u;
@@ -31,62 +26,29 @@ const VALUE_WORDS: u32 = 1u;
 
 // For each team the keys of each digit, then where they begin; later the tile in order.
 var<workgroup> room: array<atomic<u32>, ROOM>;
-var<workgroup> ticket: u32;
-var<workgroup> route: u32;
 // For each digit where the tile's first key with it goes, less its place in the ordered tile. Before that,
 // a tile that is counted for another.
 var<workgroup> bases: array<atomic<u32>, RADIX>;
 // The keys of the digits before those that the threads have now.
 var<workgroup> carry: u32;
 
-// Where a move reads and writes.
-const A: u32 = 0u;
-const B: u32 = 1u;
-const C: u32 = 2u;
-
-fn load_key(side: u32, i: u32) -> Key {
-    if (side == A) {
-        return keys_a[i];
-    }
-    if (side == B) {
-        return keys_b[i];
-    }
-    return keys_c[i];
-}
-
-// The workgroup with this number in its dispatch moves a tile.
-fn pass_over(arrival: u32) {
-    let number = task.pass_number;
-    let bits = task.digits[number].xy;
-    let n = number_of_keys();
-    if (thread == 0u) {
-        atomicStore(&stuck, 0u);
-        ticket = arrival;
-        if (TICKETED) {
-            ticket = atomicAdd(&control[TICKETS + number], 1u);
-        }
-        route = atomicLoad(&control[ROUTES + number]);
-    }
-    for (var i = thread; i < TEAM_DIGITS; i += THREADS) {
+// All counters are empty, once the workgroup has met.
+fn empty_counters() {
+    for (var i = thread; i < TEAM_WORDS; i += THREADS) {
         atomicStore(&room[i], 0u);
     }
-    let tile = workgroupUniformLoad(&ticket);
-    let move_number = workgroupUniformLoad(&route);
-    // The last row of a dispatch may be longer than the tiles are.
-    if (tile >= n / TILE + select(0u, 1u, n % TILE != 0u)) {
-        return;
-    }
+}
+
+// Moves a tile of n keys; all counters are empty.
+fn move_tile(tile: u32, number: u32, move_number: u32, n: u32) {
+    let bits = task.digits[number].xy;
     let odd = move_number % 2u == 1u;
     let indexed = task.indexed != 0u;
     let start = tile * TILE;
     let held = min(n - start, TILE);
-    // This move's states; those of the next one are emptied at the end, where nobody waits for it.
-    let first = select(0u, task.tiles, odd);
-    let row = first + tile;
-    let next_row = select(task.tiles, 0u, odd) + tile;
 
     // load
-    let source = select(select(A, C, indexed && move_number > 0u), B, odd);
+    let source = side_of(move_number);
     let mine = team * team_size * ITEMS + lane;
     var key: array<Key, ITEMS>;
     if (source == A) {
@@ -129,7 +91,7 @@ fn pass_over(arrival: u32) {
                 team_begin[t] = tile_count[c];
                 tile_count[c] += atomicLoad(&room[t * RADIX + d]);
             }
-            publish(row, d, select(IS_COUNT, IS_SUM, tile == 0u) | tile_count[c]);
+            tell_count(tile, d, tile_count[c]);
         }
         tile_begin[c] = carried + scan(tile_count[c]);
         if (d < RADIX) {
@@ -146,7 +108,11 @@ fn pass_over(arrival: u32) {
     }
     workgroupBarrier();
 
-    // order
+    // order; meanwhile comes what the tiles before have told
+    var told: array<Told, SHARES>;
+    for (var c = 0u; c < SHARES; c++) {
+        told[c] = ask(tile, c * THREADS + thread);
+    }
     for (var k = 0u; k < ITEMS; k++) {
         let digit = place[k] >> 16u;
         place[k] = (place[k] & 0xffffu) + atomicLoad(&room[team * RADIX + digit]);
@@ -159,13 +125,7 @@ fn pass_over(arrival: u32) {
     // base
     var base: array<u32, SHARES>;
     for (var c = 0u; c < SHARES; c++) {
-        let d = c * THREADS + thread;
-        base[c] = atomicLoad(&control[BEGINS + number * RADIX + min(d, RADIX - 1u)]);
-        let before = look_back(first, row, d, source, bits);
-        if (d < RADIX) {
-            publish(row, d, IS_SUM | (before + tile_count[c]));
-        }
-        base[c] += before - tile_begin[c];
+        base[c] = base_of(told[c], tile, number, c * THREADS + thread, tile_count[c], source, bits) - tile_begin[c];
     }
     for (var c = 0u; c < SHARES; c++) {
         if (c * THREADS + thread < RADIX) {
@@ -200,9 +160,7 @@ fn pass_over(arrival: u32) {
         }
     }
 
-    for (var d = thread; d < RADIX; d += THREADS) {
-        atomicStore(&states[next_row * RADIX + d], 0u);
-    }
+    leave(tile, move_number);
 
     // values
     if (VALUES) {

@@ -3,8 +3,8 @@
 //     task       one for each pass, in a uniform buffer of the plan
 //     keys       A: where they come from and, unless they are indexed, end up; B, C: the workspace
 //     values     A: where they come from and end up, or the index; B: the workspace
-//     control    words of the workspace, zero when a sort begins; see below
-//     states     two buffers of RADIX words a tile: what look-back reads; moves take turns
+//     control    words of the plan; see below
+//     states     of the workspace: what tiles or runs of tiles know of their keys, RADIX words each
 //
 // Passes whose digit is the same in all keys are left out; those that are not are moves, counted from 0.
 // The number of moves is even, so that the last one ends at A: where it is not, one of the passes left out
@@ -15,19 +15,21 @@
 //     1, 3, ...  B            A            B                C
 //     2, 4, ...  A            B            C                B
 
+// Bits of a digit at most, and digits; other numbers are put in where shaders are made.
+const RADIX_BITS: u32 = 8u;
 const RADIX: u32 = 256u;
 // Passes at most.
-const PASSES: u32 = 8u;
+const MOST_PASSES: u32 = 16u;
 // What ROUTES says of a pass that is no move.
 const LEFT_OUT: u32 = 0xffffffffu;
 
 // Words of `control`.
 const COUNT: u32 = 0u; // the number of keys, where it comes from a buffer
 const MOVES: u32 = 1u;
-const ROUTES: u32 = 8u; // for each pass the number of its move
-const TICKETS: u32 = 16u; // for each pass the tiles that have begun
-const HISTOGRAMS: u32 = 64u; // for each pass the keys of each digit
-const BEGINS: u32 = HISTOGRAMS + PASSES * RADIX; // for each pass where each digit's bucket begins
+const ROUTES: u32 = 16u; // for each pass the number of its move
+const TICKETS: u32 = 32u; // for each pass the tiles that have begun
+const HISTOGRAMS: u32 = 64u; // for each pass the keys of each digit; zero when a sort begins and ends
+const BEGINS: u32 = 2112u; // for each pass where each digit's bucket begins
 
 struct Task {
     // Keys; at most so many, where `counted`.
@@ -37,9 +39,9 @@ struct Task {
     // Of this pass.
     pass_number: u32,
     passes: u32,
-    // Tiles of n keys: rows of a buffer of states.
+    // Tiles of n keys, if each has states: rows of one of the two buffers of states.
     tiles: u32,
-    // Workgroups of a dispatch in x.
+    // Workgroups of a dispatch in x at most.
     most_groups: u32,
     // Whether NaNs tie and zeros tie.
     ties: u32,
@@ -51,7 +53,7 @@ struct Task {
     rotate: vec2<u32>,
     infinity: vec2<u32>,
     // For each pass its digit: the lowest bit, and the mask of as many bits as it has.
-    digits: array<vec4<u32>, PASSES>,
+    digits: array<vec4<u32>, MOST_PASSES>,
 }
 
 @group(0) @binding(0) var<uniform> task: Task;
@@ -65,10 +67,48 @@ struct Task {
 
 // Whether keys are not their own codes.
 override CODED: bool = true;
+// Keys of a tile.
+override TILE: u32;
 
 fn number_of_keys() -> u32 {
     if (task.counted == 0u) {
         return task.n;
     }
     return min(task.n, atomicLoad(&control[COUNT]));
+}
+
+// Runs of tiles at most, where a workgroup takes a run; else each tile is one.
+override RUNS: u32 = 0xffffffffu;
+
+fn tiles_of(n: u32) -> u32 {
+    return n / TILE + select(0u, 1u, n % TILE != 0u);
+}
+
+fn tiles_of_run(tiles: u32) -> u32 {
+    return tiles / RUNS + select(0u, 1u, tiles % RUNS != 0u);
+}
+
+fn runs_of(tiles: u32) -> u32 {
+    let each = max(tiles_of_run(tiles), 1u);
+    return tiles / each + select(0u, 1u, tiles % each != 0u);
+}
+
+// Where a move reads and writes.
+const A: u32 = 0u;
+const B: u32 = 1u;
+const C: u32 = 2u;
+
+// Where a move reads.
+fn side_of(move_number: u32) -> u32 {
+    return select(select(A, C, task.indexed != 0u && move_number > 0u), B, move_number % 2u == 1u);
+}
+
+fn load_key(side: u32, i: u32) -> Key {
+    if (side == A) {
+        return keys_a[i];
+    }
+    if (side == B) {
+        return keys_b[i];
+    }
+    return keys_c[i];
 }

@@ -22,10 +22,6 @@ fn main(
     thread = invocation;
     team = invocation / TEAM_SIZE;
     lane = invocation % TEAM_SIZE;
-    for (var i = thread; i < TEAM_DIGITS; i += THREADS) {
-        atomicStore(&room[TEAM_DIGITS + i], 0u);
-    }
-    workgroupBarrier();
     pass_over(group.y * groups.x + group.x);
 }
 

@@ -33,7 +33,7 @@ alias Counted = vec2<u32>;
 // Counts a key of each thread.
 fn count_key(digit: u32) -> Counted {
     var peers = ballot(true);
-    for (var b = 0u; b < 8u; b++) {
+    for (var b = 0u; b < RADIX_BITS; b++) {
         let is_set = ((digit >> b) & 1u) != 0u;
         let votes = ballot(is_set);
         peers = select(peers & ~votes, peers & votes, vec_of(is_set));

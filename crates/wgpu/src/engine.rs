@@ -161,9 +161,11 @@ impl WgpuEngine {
             self.opened.queue.submit([encoder.finish()]);
         })?;
         let mut moves = [0; 4];
-        self.download(&workspace, bound.moves_at(), &back, 4, &mut |bytes, _| {
-            moves.copy_from_slice(bytes);
-        })?;
+        if let Some((control, at)) = bound.moves() {
+            self.download(control, at, &back, 4, &mut |bytes, _| {
+                moves.copy_from_slice(bytes);
+            })?;
+        }
         clock.end(Stage::Scatter);
 
         let mut data = DataState::Untouched;

@@ -11,7 +11,7 @@ use sweepsort_core::Result;
 
 use crate::shader;
 use crate::task::TASK_BYTES;
-use crate::tuning::{RADIX, Ranking, Room, TEAM_SIZE, Tiling};
+use crate::tuning::{Method, Ranking, Room, TEAM_SIZE, Tiling};
 
 /// The vendors on whose devices ranks by ballots have been proven: NVIDIA's, and Mesa's for software. WGSL does
 /// not promise that a subgroup's atomics on workgroup memory come one after the other as written, which those
@@ -23,6 +23,16 @@ const NVIDIA: u32 = 0x10de;
 /// The vendor whose devices begin workgroups in the order of their numbers, as far as was seen. Were
 /// it otherwise, tiles would be counted for those that have not begun: slow, but right.
 const BEGINS_IN_ORDER: u32 = NVIDIA;
+
+/// Threads of every workgroup but those of passes and those that count digits; every device must have them.
+pub(crate) const LEAST_THREADS: u32 = 256;
+
+/// Threads that count digits, where a device has as many.
+const HISTOGRAM_THREADS: u32 = 512;
+
+/// The keys for which states are read ahead of time, by their words. On an H200, keys of two words are sorted 8 %
+/// faster with it, and those of one 1 % slower.
+const AHEAD_KEY_WORDS: u32 = 2;
 
 /// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +46,8 @@ pub struct Options {
     pub tile: Option<(u32, u32)>,
     /// Workgroups of a dispatch in one dimension at most; from there on it has two.
     pub most_groups: Option<u32>,
+    /// Runs that the tiles are put into at most, by the methods that do so.
+    pub runs: Option<u32>,
     /// Whether tiles are taken by tickets, so that those before have begun, or by the workgroups' numbers.
     pub tickets: Option<bool>,
     /// Whether no tile tells others what it counted, so that every one is counted again by those after it.
@@ -64,20 +76,22 @@ pub struct Kernels {
 
 /// A shader with all that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kernel {
-    Histograms {
-        key_words: u32,
-        coded: bool,
-    },
-    Begins {
-        tile: u32,
-    },
-    Pass {
-        tiling: Tiling,
-        key_words: u32,
-        value_words: u32,
-        coded: bool,
-    },
+pub(crate) struct Kernel {
+    pub stage: Stage,
+    pub tiling: Tiling,
+    pub key_words: u32,
+    /// Whether keys are not their own codes.
+    pub coded: bool,
+}
+
+/// What a shader does, with what only it wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Stage {
+    Histograms { passes: u32, threads: u32 },
+    Begins { passes: u32 },
+    Counts,
+    Scan,
+    Pass { value_words: u32 },
 }
 
 impl Kernels {
@@ -122,6 +136,7 @@ impl Kernels {
             ranking,
             team_size,
             tile: options.tile,
+            runs: options.runs,
         };
         let storage = |binding| wgpu::BindGroupLayoutEntry {
             binding,
@@ -180,7 +195,7 @@ impl Kernels {
 
     /// How keys of 32 bits are ranked within a tile: `subgroups` or `barriers`.
     pub fn ranking(&self) -> &'static str {
-        let tiling = self.tiling(1, 0);
+        let tiling = self.tiling(self.method(), 1, 0);
         match tiling.map_or(self.room.ranking, |tiling| tiling.ranking) {
             Ranking::Subgroups { .. } => "subgroups",
             Ranking::Barriers => "barriers",
@@ -201,9 +216,27 @@ impl Kernels {
         most.min(self.options.most_groups.unwrap_or(most))
     }
 
-    /// The tiles for keys and values of so many words.
-    pub(crate) fn tiling(&self, key_words: u32, value_words: u32) -> Result<Tiling> {
-        Tiling::choose(&self.room, key_words, value_words)
+    /// The method that is best for the device.
+    pub(crate) fn method(&self) -> Method {
+        Method::Onesweep
+    }
+
+    /// Threads of a workgroup that counts digits.
+    pub(crate) fn histogram_threads(&self) -> u32 {
+        match self.room.threads {
+            ..HISTOGRAM_THREADS => LEAST_THREADS,
+            _ => HISTOGRAM_THREADS,
+        }
+    }
+
+    /// The tiles of a method for keys and values of so many words.
+    pub(crate) fn tiling(
+        &self,
+        method: Method,
+        key_words: u32,
+        value_words: u32,
+    ) -> Result<Tiling> {
+        Tiling::choose(&self.room, method, key_words, value_words)
     }
 
     /// A pipeline, built if it is asked for for the first time.
@@ -240,7 +273,7 @@ impl Kernels {
         } else {
             self.device.create_shader_module(descriptor)
         };
-        let layout = matches!(kernel, Kernel::Begins { .. });
+        let layout = matches!(kernel.stage, Stage::Begins { .. });
         self.device
             .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(kernel.name()),
@@ -258,44 +291,60 @@ impl Kernels {
 
     /// A kernel's shader, and the values of its overrides. `tickets` and `silent` as in [`Options`].
     fn source(kernel: Kernel, tickets: bool, silent: bool) -> (String, Vec<(&'static str, f64)>) {
-        match kernel {
-            Kernel::Histograms { key_words, coded } => {
-                let files = ["task", key_files(key_words)[0], "histograms"];
-                let source = shader::source(&files, &[], 1);
-                (source, vec![("CODED", flag(coded))])
+        let Kernel {
+            stage,
+            tiling,
+            key_words,
+            coded,
+        } = kernel;
+        let (method, radix) = (tiling.method, tiling.method.radix());
+        let [key, staged] = key_files(key_words);
+        let mut files = vec!["task", key];
+        let mut asked = vec![("RADIX_BITS", method.radix_bits()), ("RADIX", radix)];
+        let mut constants = vec![
+            ("CODED", flag(coded)),
+            ("TILE", f64::from(tiling.keys())),
+            ("RUNS", f64::from(tiling.runs)),
+        ];
+        let mut words = 1;
+        match stage {
+            Stage::Histograms { passes, threads } => {
+                files.push("histograms");
+                asked.extend([("PASSES", passes), ("THREADS", threads)]);
             }
-            Kernel::Begins { tile } => {
-                let source = shader::source(&["task", "key_32", "begins"], &[], 1);
-                (source, vec![("TILE", f64::from(tile))])
+            Stage::Begins { passes } => {
+                files.push("begins");
+                let items = (passes * radix).div_ceil(LEAST_THREADS);
+                asked.extend([("PASSES", passes), ("ITEMS", items)]);
             }
-            Kernel::Pass {
-                tiling,
-                key_words,
-                value_words,
-                coded,
-            } => {
-                let [key, staged] = key_files(key_words);
-                let mut files = vec!["task", key, "pass", staged, "look_back"];
+            Stage::Counts => files.push("counts"),
+            Stage::Scan => files.push("scan"),
+            Stage::Pass { value_words } => {
+                files.extend(["pass", staged, method.file()]);
                 files.extend(tiling.ranking.files());
-                let asked = [
+                asked.extend([
                     ("ITEMS", tiling.items),
                     ("SHARES", tiling.shares()),
                     ("TEAMS", tiling.teams),
-                ];
-                let source = shader::source(&files, &asked, value_words.max(1));
-                let constants = vec![
+                ]);
+                constants.extend([
                     ("THREADS", f64::from(tiling.threads)),
-                    ("TILE", f64::from(tiling.keys())),
-                    ("TEAM_DIGITS", f64::from(tiling.teams * RADIX)),
+                    ("TEAM_DIGITS", f64::from(tiling.teams * radix)),
+                    ("TEAM_WORDS", f64::from(tiling.team_words())),
                     ("ROOM", f64::from(tiling.room_words(key_words))),
                     ("VALUES", flag(value_words > 0)),
-                    ("CODED", flag(coded)),
-                    ("TICKETED", flag(tickets)),
-                    ("SILENT", flag(silent)),
-                ];
-                (source, constants)
+                ]);
+                words = value_words.max(1);
             }
         }
+        if files.contains(&"look_back") {
+            constants.extend([
+                ("TICKETED", flag(tickets)),
+                ("SILENT", flag(silent)),
+                ("AHEAD", flag(key_words == AHEAD_KEY_WORDS)),
+            ]);
+        }
+        (shader::source(&files, &asked, words), constants)
     }
 }
 
@@ -311,10 +360,12 @@ impl fmt::Debug for Kernels {
 
 impl Kernel {
     fn name(&self) -> &'static str {
-        match self {
-            Kernel::Histograms { .. } => "sweepsort histograms",
-            Kernel::Begins { .. } => "sweepsort begins",
-            Kernel::Pass { .. } => "sweepsort pass",
+        match self.stage {
+            Stage::Histograms { .. } => "sweepsort histograms",
+            Stage::Begins { .. } => "sweepsort begins",
+            Stage::Counts => "sweepsort counts",
+            Stage::Scan => "sweepsort scan",
+            Stage::Pass { .. } => "sweepsort pass",
         }
     }
 }

@@ -7,17 +7,17 @@ use bytemuck::Zeroable;
 use sweepsort_core::{Digit, Error, Result, Shape, Spec, Width, with_width};
 
 use crate::error::scoped_memory;
-use crate::kernels::{Kernel, Kernels};
+use crate::kernels::{Kernel, Kernels, LEAST_THREADS, Stage};
 use crate::task::{
-    CONTROL_WORDS, COUNT, Coder, MOVES, PASSES, TASK_BYTES, Task, digits, widened_by,
+    CONTROL_WORDS, COUNT, Coder, MOST_PASSES, MOVES, TASK_BYTES, Task, digits, widened_by,
 };
-use crate::tuning::RADIX;
+use crate::tuning::{METHODS, Method};
 
 /// More keys than this are not sorted: a state of the look-back has 30 bits for a number.
 pub const MAX_KEYS: usize = (1 << 30) - (1 << 16);
 
 /// Workgroups that count digits, at most, and the keys that each takes at least.
-const HISTOGRAM_GROUPS: u32 = 2048;
+const HISTOGRAM_GROUPS: u32 = 512;
 const KEYS_PER_GROUP: u32 = 4096;
 
 /// Parts of the workspace begin at multiples of this, or of what the device asks for.
@@ -25,8 +25,8 @@ const ALIGNMENT: u64 = 256;
 
 /// A sort of one shape, decided, with its pipelines built.
 ///
-/// [`encode`](Self::encode) puts it into the caller's encoder: one clear and one compute pass. It submits
-/// nothing, reads nothing back and takes no memory.
+/// [`encode`](Self::encode) puts it into the caller's encoder: one compute pass. It submits nothing, reads
+/// nothing back and takes no memory.
 ///
 /// Keys of 32 bits are words; of 64 bits two, the lower half first; of 8 and 16 bits the upper bits of a
 /// word of 32. Values have 4, 8, 12 or 16 bytes, an index entry 4.
@@ -34,6 +34,7 @@ const ALIGNMENT: u64 = 256;
 pub struct Plan {
     kernels: Arc<Kernels>,
     shape: Shape,
+    method: Method,
     digits: Vec<Digit>,
     tile_keys: usize,
     spans: Spans,
@@ -46,20 +47,32 @@ pub struct Plan {
 struct Work {
     histograms: wgpu::ComputePipeline,
     begins: wgpu::ComputePipeline,
+    /// What comes before each pass, where the tiles are put into runs.
+    runs: Option<RunPipelines>,
     pass: wgpu::ComputePipeline,
     /// A task for each pass, then each again for a number of keys that comes from a buffer.
     tasks: wgpu::Buffer,
     /// Bytes from task to task.
     task_stride: u32,
+    /// Histograms and more; every sort leaves it ready for the next.
+    control: wgpu::Buffer,
     /// How many workgroups each pass has; written by a shader.
     groups: wgpu::Buffer,
     groups_group: wgpu::BindGroup,
 }
 
+/// The pipelines that count runs of tiles and scan the counts.
+#[derive(Clone, Debug)]
+struct RunPipelines {
+    counts: wgpu::ComputePipeline,
+    scan: wgpu::ComputePipeline,
+    /// Workgroups of the scan, in two dimensions.
+    scan_groups: [u32; 2],
+}
+
 /// Where the parts of a workspace lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Spans {
-    control: Range<u64>,
     states: Range<u64>,
     keys_b: Range<u64>,
     keys_c: Range<u64>,
@@ -77,8 +90,8 @@ pub struct Buffers<'a> {
     pub keys: wgpu::BufferSlice<'a>,
     /// The values, or where the index goes, with the usage `STORAGE`.
     pub values: Option<wgpu::BufferSlice<'a>>,
-    /// A word with the number of keys, if that is fewer than the plan is for, at a multiple of 4 in another
-    /// buffer than the workspace's; with the usage `COPY_SRC`. What lies behind these keys stays as it is.
+    /// A word with the number of keys, if that is fewer than the plan is for, at a multiple of 4; with the
+    /// usage `COPY_SRC`. What lies behind these keys stays as it is.
     pub count: Option<(&'a wgpu::Buffer, u64)>,
     /// Scratch memory of [`Plan::workspace_bytes`], with [`Plan::WORKSPACE_USAGE`]. It may hold anything.
     pub workspace: wgpu::BufferSlice<'a>,
@@ -92,15 +105,11 @@ pub struct Bound {
     histogram_groups: u32,
     group: Option<wgpu::BindGroup>,
     count: Option<(wgpu::Buffer, u64)>,
-    workspace: wgpu::Buffer,
-    control_at: u64,
 }
 
 impl Plan {
     /// The usages that a workspace must have.
-    pub const WORKSPACE_USAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
-        .union(wgpu::BufferUsages::COPY_DST)
-        .union(wgpu::BufferUsages::COPY_SRC);
+    pub const WORKSPACE_USAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE;
 
     /// Decides how tasks of this shape are sorted; `shape.keys` is the most that there can be. Builds the
     /// pipelines, if these kernels have not done so yet.
@@ -110,7 +119,7 @@ impl Plan {
     /// limit of the device is too small for, which it names; [`Error::BitRange`];
     /// [`Error::UnknownAlgorithm`]; [`Error::Device`], [`Error::OutOfMemory`].
     pub fn new(kernels: &Arc<Kernels>, shape: &Shape, spec: &Spec) -> Result<Plan> {
-        known(&spec.algorithm)?;
+        let method = method(&spec.algorithm, kernels)?;
         let bits = shape.width.bits();
         if spec.bits.start > spec.bits.end || spec.bits.end > bits {
             return Err(Error::BitRange {
@@ -120,16 +129,31 @@ impl Plan {
             });
         }
         let (key_words, value_words) = words(shape)?;
-        let tiling = kernels.tiling(key_words, value_words)?;
+        let tiling = kernels.tiling(method, key_words, value_words)?;
         let tiles = shape.keys.div_ceil(tiling.keys() as usize) as u64;
-        let spans = Spans::of(shape, key_words, value_words, tiles, kernels.limits());
-        within_limits(kernels, shape, key_words, value_words, tiles, &spans)?;
+        let groups = tiling.groups(tiles);
+        let states = match method {
+            Method::Onesweep => 2 * tiles,
+            Method::ReduceThenScan { .. } => groups,
+        };
+        let states = 4 * u64::from(method.radix()) * states;
+        let spans = Spans::of(shape, states, key_words, value_words, kernels.limits());
+        // The largest dispatch: of a pass, or of a scan with a workgroup for each digit.
+        let groups = match method {
+            Method::Onesweep => groups,
+            Method::ReduceThenScan { .. } => groups.max(method.radix().into()),
+        };
+        within_limits(kernels, shape, key_words, value_words, groups, &spans)?;
 
         let up = widened_by(bits);
-        let digits = digits(spec.bits.start + up..spec.bits.end + up);
+        let digits = digits(
+            spec.bits.start + up..spec.bits.end + up,
+            method.radix_bits(),
+        );
         let mut plan = Plan {
             kernels: kernels.clone(),
             shape: *shape,
+            method,
             digits,
             tile_keys: tiling.keys() as usize,
             spans,
@@ -139,20 +163,22 @@ impl Plan {
             return Ok(plan);
         }
         let coded = with_width!(shape.width, |W| !spec.codec.coder::<W>().is_identity());
-        let pass = Kernel::Pass {
-            tiling,
-            key_words,
-            value_words,
-            coded,
+        let pipeline = |stage| {
+            kernels.pipeline(Kernel {
+                stage,
+                tiling,
+                key_words,
+                coded,
+            })
         };
-        let tile = tiling.keys();
         let device = kernels.device();
+        let passes = plan.digits.len() as u32;
         let tasks = plan.tasks(spec, tiles);
         let stride = u64::from(kernels.limits().min_uniform_buffer_offset_alignment)
             .max(ALIGNMENT)
             .max(TASK_BYTES as u64);
         let bytes = stride * tasks.len() as u64;
-        let (tasks, groups) = scoped_memory(device, bytes, || {
+        let (tasks, control, groups) = scoped_memory(device, bytes, || {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("sweepsort tasks"),
                 size: bytes,
@@ -168,19 +194,44 @@ impl Plan {
                 }
             }
             buffer.unmap();
+            // All zero, as new buffers are.
+            let control = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("sweepsort control"),
+                size: 4 * CONTROL_WORDS,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_DST
+                    | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            });
             let groups = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("sweepsort groups"),
-                size: 12 * PASSES as u64,
+                size: 12 * MOST_PASSES as u64,
                 usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT,
                 mapped_at_creation: false,
             });
-            (buffer, groups)
+            (buffer, control, groups)
         })?;
+        let runs = match method {
+            Method::Onesweep => None,
+            Method::ReduceThenScan { .. } => {
+                let across = method.radix().min(kernels.most_groups());
+                Some(RunPipelines {
+                    counts: pipeline(Stage::Counts)?,
+                    scan: pipeline(Stage::Scan)?,
+                    scan_groups: [across, method.radix().div_ceil(across)],
+                })
+            }
+        };
         plan.work = Some(Work {
-            histograms: kernels.pipeline(Kernel::Histograms { key_words, coded })?,
-            begins: kernels.pipeline(Kernel::Begins { tile })?,
-            pass: kernels.pipeline(pass)?,
+            histograms: pipeline(Stage::Histograms {
+                passes,
+                threads: kernels.histogram_threads(),
+            })?,
+            begins: pipeline(Stage::Begins { passes })?,
+            runs,
+            pass: pipeline(Stage::Pass { value_words })?,
             tasks,
+            control,
             task_stride: stride as u32,
             groups_group: device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some("sweepsort groups"),
@@ -197,7 +248,7 @@ impl Plan {
 
     /// A task for each pass, then each again with the number of keys in a buffer.
     fn tasks(&self, spec: &Spec, tiles: u64) -> Vec<Task> {
-        let mut digits = [[0; 4]; PASSES];
+        let mut digits = [[0; 4]; MOST_PASSES];
         for (to, digit) in digits.iter_mut().zip(&self.digits) {
             *to = [digit.shift, (1 << digit.bits) - 1, 0, 0];
         }
@@ -205,7 +256,10 @@ impl Plan {
         let task = Task {
             n: self.shape.keys as u32,
             passes,
-            tiles: tiles as u32,
+            tiles: match self.method {
+                Method::Onesweep => tiles as u32,
+                Method::ReduceThenScan { .. } => 0,
+            },
             most_groups: self.kernels.most_groups(),
             ties: u32::from(spec.codec.ties),
             indexed: u32::from(self.shape.argsort),
@@ -227,7 +281,7 @@ impl Plan {
 
     /// The name of the method.
     pub fn algorithm(&self) -> &'static str {
-        "onesweep"
+        self.method.name()
     }
 
     /// The digits of the passes, in their order, of keys moved up to 32 bits where they are narrower.
@@ -240,8 +294,8 @@ impl Plan {
         self.tile_keys
     }
 
-    /// Bytes of workspace that a sort needs: as much as keys and values, for an index twice the keys, and
-    /// about a twelfth of the keys more. Never nothing.
+    /// Bytes of workspace that a sort needs: as much as keys and values, for an index twice the keys, and for
+    /// onesweep about a twelfth of the keys more. Never nothing.
     pub fn workspace_bytes(&self) -> u64 {
         self.spans.bytes
     }
@@ -302,16 +356,6 @@ impl Plan {
             ));
         }
         let workspace = buffers.workspace;
-        if buffers
-            .count
-            .is_some_and(|(count, _)| count == workspace.buffer())
-        {
-            return Err(unsupported(
-                "a number of keys in the workspace's buffer, from which it is copied",
-                "a buffer of its own for it",
-            ));
-        }
-        let control_at = workspace.offset() + self.spans.control.start;
         let group = self.work.as_ref().map(|work| {
             let span = |span: &Range<u64>| wgpu::BufferBinding {
                 buffer: workspace.buffer(),
@@ -333,7 +377,11 @@ impl Plan {
                 span(&self.spans.keys_c),
                 values_a,
                 span(&self.spans.values_b),
-                span(&self.spans.control),
+                wgpu::BufferBinding {
+                    buffer: &work.control,
+                    offset: 0,
+                    size: None,
+                },
                 span(&self.spans.states),
             ];
             let entries: Vec<_> = (0..)
@@ -359,24 +407,20 @@ impl Plan {
                 .min(self.kernels.most_groups()),
             group,
             count: buffers.count.map(|(count, at)| (count.clone(), at)),
-            workspace: workspace.buffer().clone(),
-            control_at,
         })
     }
 }
 
 impl Bound {
-    /// Puts the sort into an encoder: one clear, a copy of the number of keys if that is in a buffer, and
-    /// one compute pass.
+    /// Puts the sort into an encoder: a copy of the number of keys if that is in a buffer, and one compute
+    /// pass.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         let (Some(work), Some(group)) = (&self.work, &self.group) else {
             return;
         };
-        encoder.clear_buffer(&self.workspace, self.control_at, Some(4 * CONTROL_WORDS));
         let mut first_task = 0;
         if let Some((count, at)) = &self.count {
-            let to = self.control_at + 4 * COUNT;
-            encoder.copy_buffer_to_buffer(count, *at, &self.workspace, to, 4);
+            encoder.copy_buffer_to_buffer(count, *at, &work.control, 4 * COUNT, 4);
             first_task = self.passes;
         }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -389,26 +433,34 @@ impl Bound {
         pass.dispatch_workgroups(self.histogram_groups, 1, 1);
         pass.set_pipeline(&work.begins);
         pass.set_bind_group(1, &work.groups_group, &[]);
-        pass.dispatch_workgroups(self.passes, 1, 1);
-        pass.set_pipeline(&work.pass);
+        pass.dispatch_workgroups(1, 1, 1);
         for number in 0..self.passes {
+            let groups_at = 12 * u64::from(number);
             pass.set_bind_group(0, group, &task(number));
-            pass.dispatch_workgroups_indirect(&work.groups, 12 * u64::from(number));
+            if let Some(runs) = &work.runs {
+                pass.set_pipeline(&runs.counts);
+                pass.dispatch_workgroups_indirect(&work.groups, groups_at);
+                pass.set_pipeline(&runs.scan);
+                pass.dispatch_workgroups(runs.scan_groups[0], runs.scan_groups[1], 1);
+            }
+            pass.set_pipeline(&work.pass);
+            pass.dispatch_workgroups_indirect(&work.groups, groups_at);
         }
     }
 
-    /// Where the workspace has the number of moves that the last sort made.
-    pub(crate) fn moves_at(&self) -> u64 {
-        self.control_at + 4 * MOVES
+    /// A buffer that has the number of moves of the plan's last sort, and at which byte; `None` where there
+    /// are no keys.
+    pub(crate) fn moves(&self) -> Option<(&wgpu::Buffer, u64)> {
+        self.work.as_ref().map(|work| (&work.control, 4 * MOVES))
     }
 }
 
 impl Spans {
     fn of(
         shape: &Shape,
+        states: u64,
         key_words: u32,
         value_words: u32,
-        tiles: u64,
         limits: &wgpu::Limits,
     ) -> Spans {
         let alignment = u64::from(limits.min_storage_buffer_offset_alignment).max(ALIGNMENT);
@@ -422,8 +474,7 @@ impl Spans {
         let n = shape.keys as u64;
         let (keys, values) = (4 * u64::from(key_words) * n, 4 * u64::from(value_words) * n);
         Spans {
-            control: span(4 * CONTROL_WORDS),
-            states: span(2 * 4 * u64::from(RADIX) * tiles),
+            states: span(states),
             keys_b: span(keys),
             keys_c: span(if shape.argsort { keys } else { 0 }),
             values_a: span(0),
@@ -433,18 +484,21 @@ impl Spans {
     }
 }
 
-/// The methods that there are.
-pub(crate) const ALGORITHMS: &[&str] = &["auto", "onesweep"];
+/// The names of the methods that there are, and of the choice between them.
+pub(crate) const ALGORITHMS: &[&str] = &["auto", METHODS[0].0, METHODS[1].0, METHODS[2].0];
 
-fn known(algorithm: &str) -> Result<()> {
-    if ALGORITHMS.contains(&algorithm) {
-        return Ok(());
+fn method(algorithm: &str, kernels: &Kernels) -> Result<Method> {
+    if algorithm == "auto" {
+        return Ok(kernels.method());
     }
-    Err(Error::UnknownAlgorithm {
-        engine: "wgpu",
-        name: algorithm.to_owned(),
-        known: ALGORITHMS.join(", "),
-    })
+    let named = METHODS.iter().find(|(name, _)| *name == algorithm);
+    named
+        .map(|(_, method)| *method)
+        .ok_or_else(|| Error::UnknownAlgorithm {
+            engine: "wgpu",
+            name: algorithm.to_owned(),
+            known: ALGORITHMS.join(", "),
+        })
 }
 
 /// The words of a key and of what travels with it.
@@ -484,7 +538,7 @@ fn within_limits(
     shape: &Shape,
     key_words: u32,
     value_words: u32,
-    tiles: u64,
+    groups: u64,
     spans: &Spans,
 ) -> Result<()> {
     let (n, limits) = (shape.keys as u64, kernels.limits());
@@ -526,16 +580,15 @@ fn within_limits(
             "max_dynamic_uniform_buffers_per_pipeline_layout",
         ),
         (
-            RADIX.into(),
+            LEAST_THREADS.into(),
             limits.max_compute_invocations_per_workgroup.into(),
             "max_compute_invocations_per_workgroup",
         ),
         (
-            tiles.div_ceil(most),
+            groups.div_ceil(most),
             most,
             "max_compute_workgroups_per_dimension",
         ),
-        (PASSES as u64, most, "max_compute_workgroups_per_dimension"),
     ];
     match needs.into_iter().find(|(need, limit, _)| need > limit) {
         None => Ok(()),
@@ -618,15 +671,14 @@ mod tests {
                         ..wgpu::Limits::default()
                     };
                     let value_words = shape.payload_bytes as u64 / 4;
-                    let tiles = n.div_ceil(2048) as u64;
-                    let spans =
-                        Spans::of(&shape, key_words as u32, value_words as u32, tiles, &limits);
+                    let states = 8 * 256 * n.div_ceil(2048) as u64;
+                    let (key, value) = (key_words as u32, value_words as u32);
+                    let spans = Spans::of(&shape, states, key, value, &limits);
                     let n = n as u64;
                     let indexed = u64::from(shape.argsort);
                     // In the order of the workspace, each with the least that it must have.
                     let parts = [
-                        (&spans.control, 4 * CONTROL_WORDS),
-                        (&spans.states, 8 * u64::from(RADIX) * tiles),
+                        (&spans.states, states),
                         (&spans.keys_b, 4 * key_words * n),
                         (&spans.keys_c, 4 * key_words * n * indexed),
                         (&spans.values_a, 4),

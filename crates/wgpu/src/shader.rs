@@ -3,7 +3,7 @@
 //! A shader is some of the files, one after the other: WGSL lets declarations come in any order. As they
 //! stand they are valid, but for the type `Value`. What is made of them differs in two ways only:
 //!
-//! * `Value` is a type, and the numbers of `const ITEMS`, `TEAMS` and `VALUE_WORDS` are those asked for;
+//! * `Value` is a type, and the numbers of `const ITEMS`, `TEAMS`, `RADIX` and others are those asked for;
 //! * a loop `for (var k = 0u; k < LIMIT; k++) {` whose limit is a number known here is written out, its
 //!   body once for each `k`, and a local `var name: array<T, LIMIT>;` becomes `name_0`, `name_1` and so
 //!   on. Arrays that are indexed by a loop would lie in memory, and loops are checked at every turn for
@@ -36,15 +36,18 @@ pub struct File {
 }
 
 /// All of them.
-pub const FILES: [File; 13] = [
+pub const FILES: [File; 16] = [
     file!("ballot_128"),
     file!("ballot_32"),
     file!("begins"),
+    file!("counts"),
     file!("histograms"),
     file!("key_32"),
     file!("key_64"),
     file!("look_back"),
     file!("pass"),
+    file!("runs"),
+    file!("scan"),
     file!("staged_32"),
     file!("staged_64"),
     file!("task"),

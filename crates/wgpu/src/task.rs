@@ -6,10 +6,8 @@ mod tests;
 use bytemuck::{Pod, Zeroable};
 use sweepsort_core::{Codec, Constants, Digit, Word};
 
-use crate::tuning::RADIX;
-
 /// Passes at most.
-pub(crate) const PASSES: usize = 8;
+pub(crate) const MOST_PASSES: usize = 16;
 
 /// Bytes of a [`Task`].
 pub(crate) const TASK_BYTES: usize = size_of::<Task>();
@@ -18,8 +16,8 @@ pub(crate) const TASK_BYTES: usize = size_of::<Task>();
 pub(crate) const COUNT: u64 = 0;
 /// And the one that has the number of moves.
 pub(crate) const MOVES: u64 = 1;
-/// Words of `control`: 64, then twice as many as all passes' digits.
-pub(crate) const CONTROL_WORDS: u64 = 64 + 2 * PASSES as u64 * RADIX as u64;
+/// Words of `control`: 64, then histograms of up to 8 passes of 256 digits or 16 of 16, then as many begins.
+pub(crate) const CONTROL_WORDS: u64 = 64 + 2 * 8 * 256;
 
 /// As `Task` of `shaders/task.wgsl`.
 #[repr(C)]
@@ -34,7 +32,7 @@ pub(crate) struct Task {
     pub ties: u32,
     pub indexed: u32,
     pub coder: Coder,
-    pub digits: [[u32; 4]; PASSES],
+    pub digits: [[u32; 4]; MOST_PASSES],
 }
 
 /// The numbers of a codec, lower halves first.
@@ -75,10 +73,11 @@ pub(crate) fn widened_by(bits: u32) -> u32 {
     32u32.saturating_sub(bits)
 }
 
-/// The digits of a range of bits, an even number of them: so sorted keys are where they were.
-pub(crate) fn digits(bits: std::ops::Range<u32>) -> Vec<Digit> {
+/// The digits of a range of bits, each of so many bits at most, an even number of them: so sorted keys are where
+/// they were.
+pub(crate) fn digits(bits: std::ops::Range<u32>, radix_bits: u32) -> Vec<Digit> {
     let width = bits.end - bits.start;
-    let passes = 2 * width.div_ceil(16).max(1);
+    let passes = 2 * width.div_ceil(2 * radix_bits).max(1);
     let mut shift = bits.start;
     (0..passes)
         .map(|pass| {

@@ -1,4 +1,4 @@
-//! Which tiles a pass takes, by what a device has.
+//! How passes find where keys go, and which tiles they take, by what a device has.
 //!
 //! The rows of [`TILES`] are tried in order; the first that fits the device's limits is taken. Where none
 //! does by subgroups, whose counters take the more memory the narrower they are, it is tried without.
@@ -7,6 +7,60 @@
 pub(crate) mod tests;
 
 use sweepsort_core::{Error, Result};
+
+/// How a pass finds where the keys of a tile go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Method {
+    /// Each tile looks back at those before it, while they are at work.
+    Onesweep,
+    /// Runs of tiles are counted and the counts scanned before any key moves.
+    ReduceThenScan {
+        /// Bits of a digit: 8, or 4.
+        radix_bits: u32,
+    },
+}
+
+/// Each method by its name.
+pub(crate) const METHODS: [(&str, Method); 3] = [
+    ("onesweep", Method::Onesweep),
+    ("reduce-then-scan", Method::ReduceThenScan { radix_bits: 8 }),
+    (
+        "reduce-then-scan-4",
+        Method::ReduceThenScan { radix_bits: 4 },
+    ),
+];
+
+/// Runs of tiles at most.
+const RUNS: u32 = 1024;
+
+impl Method {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        let named = METHODS.iter().find(|(_, method)| *method == self);
+        named.map_or("", |(name, _)| name)
+    }
+
+    /// Bits of a digit at most.
+    pub(crate) fn radix_bits(self) -> u32 {
+        match self {
+            Method::Onesweep => 8,
+            Method::ReduceThenScan { radix_bits } => radix_bits,
+        }
+    }
+
+    /// Digits of a pass at most.
+    pub(crate) fn radix(self) -> u32 {
+        1 << self.radix_bits()
+    }
+
+    /// The shader file for it.
+    pub(crate) fn file(self) -> &'static str {
+        match self {
+            Method::Onesweep => "look_back",
+            Method::ReduceThenScan { .. } => "runs",
+        }
+    }
+}
 
 /// How keys are ranked within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,10 +85,10 @@ impl Ranking {
     }
 
     /// Words of workgroup memory for each team while it counts keys: counters, and ballots.
-    fn team_words(self) -> u32 {
+    fn team_words(self, radix: u32) -> u32 {
         match self {
-            Ranking::Subgroups { .. } => RADIX,
-            Ranking::Barriers => 2 * RADIX,
+            Ranking::Subgroups { .. } => radix,
+            Ranking::Barriers => 2 * radix,
         }
     }
 
@@ -60,23 +114,21 @@ pub(crate) struct Room {
     pub team_size: u32,
     /// A row to take instead of those of [`TILES`].
     pub tile: Option<(u32, u32)>,
+    /// Runs at most, instead of [`RUNS`].
+    pub runs: Option<u32>,
 }
 
 /// Threads of a team where there are no subgroups.
 pub(crate) const TEAM_SIZE: u32 = 32;
 
-/// Digits of a pass at most.
-pub(crate) const RADIX: u32 = 256;
-
-/// Workgroup memory of a pass beside that for teams, threads and the tile: a word for each digit, and some
-/// more.
-const OTHER_BYTES: u32 = 4 * RADIX + 32;
+/// Bytes of workgroup memory of a pass beside that for digits, teams, threads and the tile.
+const OTHER_BYTES: u32 = 32;
 
 /// Threads of a workgroup, and words of keys that a thread takes.
 ///
 /// The first rows are those of an NVIDIA H200, for keys of one word with up to one word of value, for keys of
-/// two words, and (256 threads, 14 words) for others. Its driver gives the workgroups of a multiprocessor 48 KiB together, so that two
-/// of these run at a time; the more keys they have between them, the better.
+/// two words, and (256 threads, 14 words) for others. Its driver gives the workgroups of a multiprocessor
+/// 48 KiB together, so that two of these run at a time; the more keys they have between them, the better.
 const TILES: [(u32, u32); 11] = [
     (256, 22),
     (320, 18),
@@ -103,21 +155,39 @@ fn first_row(key_words: u32, value_words: u32) -> usize {
 /// A pass's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tiling {
+    pub method: Method,
     pub ranking: Ranking,
     pub threads: u32,
     /// Keys of a thread.
     pub items: u32,
     /// Teams of a workgroup at most.
     pub teams: u32,
+    /// Runs that the tiles are put into at most; where each is on its own, as many as there can be.
+    pub runs: u32,
 }
 
 impl Tiling {
-    /// The tiles for keys of so many words with values of so many.
+    /// The tiles of a method for keys of so many words with values of so many.
     ///
     /// # Errors
     /// [`Error::Unsupported`] that names the limit which is short.
-    pub(crate) fn choose(room: &Room, key_words: u32, value_words: u32) -> Result<Tiling> {
-        let of = |room, (threads, words)| Tiling::of(room, threads, words, key_words);
+    pub(crate) fn choose(
+        room: &Room,
+        method: Method,
+        key_words: u32,
+        value_words: u32,
+    ) -> Result<Tiling> {
+        let of = |room: &Room, (threads, words): (u32, u32)| Tiling {
+            method,
+            ranking: room.ranking,
+            threads,
+            items: (words / key_words).max(1),
+            teams: threads / room.team_size,
+            runs: match method {
+                Method::Onesweep => u32::MAX,
+                Method::ReduceThenScan { .. } => room.runs.unwrap_or(RUNS),
+            },
+        };
         let fits = |room: &Room, tiling: &Tiling| {
             tiling.threads <= room.threads
                 && tiling.threads.is_multiple_of(room.most_team_size())
@@ -153,18 +223,9 @@ impl Tiling {
         })
     }
 
-    fn of(room: &Room, threads: u32, words: u32, key_words: u32) -> Tiling {
-        Tiling {
-            ranking: room.ranking,
-            threads,
-            items: (words / key_words).max(1),
-            teams: threads / room.team_size,
-        }
-    }
-
     /// Digits of a thread.
     pub(crate) fn shares(&self) -> u32 {
-        RADIX.div_ceil(self.threads)
+        self.method.radix().div_ceil(self.threads)
     }
 
     /// Keys of a tile.
@@ -172,15 +233,25 @@ impl Tiling {
         self.threads * self.items
     }
 
+    /// Words of workgroup memory for all teams while they count.
+    pub(crate) fn team_words(&self) -> u32 {
+        self.teams * self.ranking.team_words(self.method.radix())
+    }
+
+    /// Workgroups of a pass over so many tiles, at most.
+    pub(crate) fn groups(&self, tiles: u64) -> u64 {
+        tiles.min(self.runs.into())
+    }
+
     /// Words of workgroup memory in which first the teams count and then the tile is put in order.
     pub(crate) fn room_words(&self, key_words: u32) -> u32 {
-        (self.teams * self.ranking.team_words()).max(key_words * self.keys())
+        self.team_words().max(key_words * self.keys())
     }
 
     /// Bytes of workgroup memory.
     pub(crate) fn storage(&self, key_words: u32) -> u32 {
         let sums = self.ranking.sum_words(self.threads, self.teams);
-        4 * (self.room_words(key_words) + sums) + OTHER_BYTES
+        4 * (self.room_words(key_words) + sums + self.method.radix()) + OTHER_BYTES
     }
 }
 

@@ -88,22 +88,32 @@ fn options(place: Place) -> Result<usize> {
         workgroup_storage: Some(1024),
         ..Options::default()
     };
-    // One workgroup for each of eight passes must be possible; and no more than so many squared are.
-    let [none, some] = [7, 8].map(|most| Options {
-        most_groups: Some(most),
+    // No more tiles than so many squared are possible, nor digits, where each has a workgroup.
+    let few = Options {
+        most_groups: Some(8),
         ..Options::default()
-    });
+    };
+    let runs = Spec {
+        algorithm: "reduce-then-scan".into(),
+        ..natural.clone()
+    };
     let dimension = "max_compute_workgroups_per_dimension";
     let storage = "max_compute_workgroup_storage_size";
     let mut done = 0;
-    for (what, options, n, says) in [
-        ("workgroup memory", small, 100, ["1024", storage]),
-        ("workgroups", none, 100, ["7", dimension]),
-        ("workgroups for many keys", some, 1 << 20, ["8", dimension]),
+    for (what, options, n, spec, says) in [
+        ("workgroup memory", small, 100, &natural, ["1024", storage]),
+        (
+            "workgroups for tiles",
+            few,
+            1 << 20,
+            &natural,
+            ["8", dimension],
+        ),
+        ("workgroups for digits", few, 100, &runs, ["8", dimension]),
     ] {
         let rig = Rig::open(place, options)?;
         let shape = Shape::keys(n, Width::W32);
-        done += refused(what, &says, || Plan::new(rig.kernels(), &shape, &natural))?;
+        done += refused(what, &says, || Plan::new(rig.kernels(), &shape, spec))?;
     }
     Ok(done)
 }
@@ -123,8 +133,6 @@ struct Parts {
     values: Option<Part>,
     workspace: Part,
     count: Option<Part>,
-    /// Whether the count is in the workspace's buffer.
-    count_within: bool,
 }
 
 /// A fault in the buffers of a sort that would do.
@@ -152,7 +160,6 @@ fn bindings(rig: &Rig) -> Result<usize> {
         values: Some(part(4 * N)),
         workspace: part(pairs.workspace_bytes()),
         count: Some(part(4)),
-        count_within: false,
     };
     bind(rig, &pairs, &right).context("buffers that do are refused")?;
     let alignment = rig.device().limits().min_storage_buffer_offset_alignment;
@@ -173,7 +180,7 @@ fn bindings(rig: &Rig) -> Result<usize> {
         ("a misaligned workspace", &pairs, |it| shift(&mut it.workspace), &workspace_aligned),
         ("keys without usage", &pairs, |it| it.keys.usage = wgpu::BufferUsages::COPY_DST, &["keys", "STORAGE"]),
         ("values without usage", &pairs, |it| values(it).usage = wgpu::BufferUsages::COPY_DST, &["values", "STORAGE"]),
-        ("a workspace that is not written", &pairs, |it| it.workspace.usage = wgpu::BufferUsages::STORAGE, &["workspace", "COPY_DST"]),
+        ("a workspace without usage", &pairs, |it| it.workspace.usage = wgpu::BufferUsages::COPY_DST, &["workspace", "STORAGE"]),
         ("pairs without values", &pairs, |it| it.values = None, &["without values"]),
         ("an index without one", &index, |it| { it.values = None; it.workspace.bytes *= 2; }, &["index to fill"]),
         ("values with keys alone", &keys, |_| (), &["values", "plan for pairs"]),
@@ -181,7 +188,6 @@ fn bindings(rig: &Rig) -> Result<usize> {
         ("a count beyond the end", &pairs, |it| count(it).at = 4, &["number of keys at byte 4 of a buffer of 4"]),
         ("a count far beyond", &pairs, |it| count(it).at = u64::MAX - 3, &["number of keys at byte"]),
         ("a count without usage", &pairs, |it| count(it).usage = wgpu::BufferUsages::COPY_DST, &["number of keys", "COPY_SRC"]),
-        ("a count in the workspace", &pairs, |it| it.count_within = true, &["number of keys", "a buffer of its own"]),
     ];
     let mut done = 0;
     for (what, plan, fault, says) in cases {
@@ -211,10 +217,7 @@ fn bind(rig: &Rig, plan: &Plan, parts: &Parts) -> Result<Bound, Error> {
     let keys = buffer(&parts.keys);
     let values = parts.values.as_ref().map(|part| (buffer(part), part.at));
     let workspace = buffer(&parts.workspace);
-    let count = parts.count.as_ref().map(|part| match parts.count_within {
-        true => (workspace.clone(), part.at),
-        false => (buffer(part), part.at),
-    });
+    let count = parts.count.as_ref().map(|part| (buffer(part), part.at));
     plan.bind(&Buffers {
         keys: keys.slice(parts.keys.at..),
         values: values.as_ref().map(|(values, at)| values.slice(at..)),

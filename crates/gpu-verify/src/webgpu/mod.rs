@@ -45,52 +45,111 @@ pub fn wgpu_sources() -> String {
     hash::contents_hash(&files)
 }
 
-/// Kinds of shaders and dispatches that can be asked for on any adapter, by name.
-const KINDS: [(&str, Options); 7] = [
-    ("default", DEFAULT),
-    (
-        "no-subgroups",
-        Options {
+/// A kind of shaders and dispatches that can be asked for on any adapter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    name: &'static str,
+    options: Options,
+    algorithm: &'static str,
+}
+
+/// All of them.
+const KINDS: [Kind; 11] = [
+    ONESWEEP,
+    Kind {
+        name: "no-subgroups",
+        options: Options {
             subgroups: Some(false),
             ..DEFAULT
         },
-    ),
-    (
-        "storage-16384",
-        Options {
+        ..ONESWEEP
+    },
+    Kind {
+        name: "storage-16384",
+        options: Options {
             workgroup_storage: Some(16 << 10),
             ..DEFAULT
         },
-    ),
-    (
-        "tickets",
-        Options {
+        ..ONESWEEP
+    },
+    Kind {
+        name: "tickets",
+        options: Options {
             tickets: Some(true),
             ..DEFAULT
         },
-    ),
-    (
-        "no-tickets",
-        Options {
+        ..ONESWEEP
+    },
+    Kind {
+        name: "no-tickets",
+        options: Options {
             tickets: Some(false),
             ..DEFAULT
         },
-    ),
-    (
-        "two-dimensional",
-        Options {
-            most_groups: Some(16),
+        ..ONESWEEP
+    },
+    Kind {
+        name: "two-dimensional",
+        options: Options {
+            most_groups: Some(MOST_GROUPS),
             ..DEFAULT
         },
-    ),
-    (
-        "silent",
-        Options {
+        ..ONESWEEP
+    },
+    Kind {
+        name: "silent",
+        options: Options {
             silent: true,
             ..DEFAULT
         },
-    ),
+        ..ONESWEEP
+    },
+    Kind {
+        name: "runs-8",
+        options: Options {
+            runs: Some(RUNS),
+            ..DEFAULT
+        },
+        algorithm: "reduce-then-scan",
+    },
+    Kind {
+        name: "runs-4",
+        algorithm: "reduce-then-scan-4",
+        ..ONESWEEP
+    },
+    Kind {
+        name: "least-runs-8",
+        options: LEAST,
+        algorithm: "reduce-then-scan",
+    },
+    Kind {
+        name: "least-runs-4",
+        options: LEAST,
+        algorithm: "reduce-then-scan-4",
+    },
 ];
+
+/// The method that is the engine's choice where nothing speaks against it, as the engine does it by itself.
+const ONESWEEP: Kind = Kind {
+    name: "default",
+    options: DEFAULT,
+    algorithm: "onesweep",
+};
+
+/// Workgroups of a dispatch in one dimension, where it is to have two for fewer keys than limits ask for.
+const MOST_GROUPS: u32 = 32;
+
+/// So few runs that most of them have many tiles, and not all as many.
+const RUNS: u32 = 37;
+
+/// What every device has.
+const LEAST: Options = Options {
+    subgroups: Some(false),
+    workgroup_storage: Some(16 << 10),
+    most_groups: Some(MOST_GROUPS),
+    runs: Some(RUNS),
+    ..DEFAULT
+};
 
 /// Nothing that the engine would not do itself.
 const DEFAULT: Options = Options {
@@ -98,6 +157,7 @@ const DEFAULT: Options = Options {
     workgroup_storage: None,
     tile: None,
     most_groups: None,
+    runs: None,
     tickets: None,
     silent: false,
 };
@@ -113,9 +173,9 @@ pub fn wgpu_cases(place: Place) -> Vec<Case> {
         case("canaries".to_owned(), guards::run),
         case("threads".to_owned(), threads::run),
     ];
-    for (name, options) in KINDS {
-        cases.push(Case::new(format!("wgpu/suite/{name}"), move || {
-            told(suites::run(place, options))
+    for kind in KINDS {
+        cases.push(Case::new(format!("wgpu/suite/{}", kind.name), move || {
+            told(suites::run(place, kind))
         }));
     }
     cases.extend(large::cases(place));

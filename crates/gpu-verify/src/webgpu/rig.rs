@@ -12,7 +12,9 @@ use super::Place;
 use crate::rig::{ascending, random, same};
 
 /// Usages of a buffer that anything can be done with.
-pub const USAGE: wgpu::BufferUsages = Plan::WORKSPACE_USAGE;
+pub const USAGE: wgpu::BufferUsages = Plan::WORKSPACE_USAGE
+    .union(wgpu::BufferUsages::COPY_DST)
+    .union(wgpu::BufferUsages::COPY_SRC);
 
 /// An engine, and what is done with its device beside it.
 pub struct Rig {
@@ -150,7 +152,11 @@ impl<W: Word> Records<W> {
     }
 
     pub fn spec() -> Spec {
-        ascending(W::WIDTH, "auto")
+        Self::spec_of("auto")
+    }
+
+    pub fn spec_of(algorithm: &'static str) -> Spec {
+        ascending(W::WIDTH, algorithm)
     }
 
     /// The same with the first `count` records sorted, or their index made.

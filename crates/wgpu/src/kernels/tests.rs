@@ -9,6 +9,7 @@ use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ShaderStage};
 
 use super::*;
+use crate::tuning::METHODS;
 use crate::tuning::tests::rooms;
 
 fn validated(source: &str) -> Result<(Module, ModuleInfo), String> {
@@ -42,26 +43,32 @@ fn workgroup_bytes(source: &str, constants: &[(&str, f64)]) -> Result<u32, Strin
 
 /// Every kernel for these tiles, keys of so many words and values of so many.
 fn kernels(tiling: Tiling, key_words: u32, value_words: u32) -> Vec<Kernel> {
-    let tile = tiling.keys();
-    let mut kernels = vec![Kernel::Begins { tile }];
-    for coded in [false, true] {
-        kernels.push(Kernel::Histograms { key_words, coded });
-        kernels.push(Kernel::Pass {
-            tiling,
-            key_words,
-            value_words,
-            coded,
-        });
+    let mut stages = vec![Stage::Pass { value_words }];
+    if tiling.method != Method::Onesweep {
+        stages.extend([Stage::Counts, Stage::Scan]);
     }
-    kernels
+    for passes in (2..=64 / tiling.method.radix_bits()).step_by(2) {
+        stages.push(Stage::Begins { passes });
+        for threads in [LEAST_THREADS, HISTOGRAM_THREADS] {
+            stages.push(Stage::Histograms { passes, threads });
+        }
+    }
+    let of = |stage, coded| Kernel {
+        stage,
+        tiling,
+        key_words,
+        coded,
+    };
+    let both = |stage| [of(stage, false), of(stage, true)];
+    stages.into_iter().flat_map(both).collect()
 }
 
 /// Every tiling that a device can have, with the words of keys and values that it is for.
 fn tilings() -> HashSet<(Tiling, u32, u32)> {
     let mut tilings = HashSet::new();
-    for room in rooms() {
+    for (room, (_, method)) in rooms().iter().flat_map(|room| METHODS.map(|it| (room, it))) {
         for (key_words, value_words) in (1..=2).flat_map(|k| (0..=4).map(move |v| (k, v))) {
-            if let Ok(tiling) = Tiling::choose(&room, key_words, value_words) {
+            if let Ok(tiling) = Tiling::choose(room, method, key_words, value_words) {
                 tilings.insert((tiling, key_words, value_words));
             }
         }
@@ -74,17 +81,17 @@ fn every_shader_is_valid_as_made_and_has_the_workgroup_memory_that_was_reckoned(
     let mut seen = HashSet::new();
     for (tiling, key_words, value_words) in tilings() {
         for kernel in kernels(tiling, key_words, value_words) {
-            // Two that differ in overrides alone are one text.
             let (source, constants) = Kernels::source(kernel, true, false);
-            let room = match kernel {
-                Kernel::Pass { .. } => tiling.storage(key_words),
+            let room = match kernel.stage {
+                Stage::Pass { .. } => tiling.storage(key_words),
                 // Within the least that WebGPU promises.
                 _ => 16 << 10,
             };
-            let values: Vec<_> = constants
-                .iter()
-                .map(|(name, x)| (*name, *x as u32))
-                .collect();
+            // Workgroup memory depends on the overrides of passes alone.
+            let values: Vec<_> = match kernel.stage {
+                Stage::Pass { .. } => constants.iter().map(|(_, x)| *x as u32).collect(),
+                _ => Vec::new(),
+            };
             if !seen.insert((source.clone(), values)) {
                 continue;
             }
@@ -106,13 +113,16 @@ fn every_combination_of_files_is_valid_as_it_stands() {
     ];
     for key_words in [1, 2] {
         let [key, staged] = key_files(key_words);
-        let passes = rankings.map(|ranking| {
-            let pass = ["task", key, "pass", staged, "look_back"];
-            [&pass, ranking.files()].concat()
+        let passes = rankings.iter().flat_map(|ranking| {
+            ["look_back", "runs"].map(|method| {
+                let pass = ["task", key, "pass", staged, method];
+                [&pass, ranking.files()].concat()
+            })
         });
-        let others = [vec!["task", key, "histograms"], vec!["task", key, "begins"]];
-        for files in passes.iter().chain(&others) {
-            let checked = validated(&shader::joined(files, 1));
+        let others =
+            ["histograms", "begins", "counts", "scan"].map(|stage| vec!["task", key, stage]);
+        for files in passes.chain(others) {
+            let checked = validated(&shader::joined(&files, 1));
             assert!(checked.is_ok(), "{files:?}: {}", checked.unwrap_err());
         }
     }

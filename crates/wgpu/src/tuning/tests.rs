@@ -39,6 +39,7 @@ pub(crate) fn rooms() -> Vec<Room> {
                 ranking,
                 team_size,
                 tile: None,
+                runs: None,
             }));
         }
     }
@@ -47,10 +48,11 @@ pub(crate) fn rooms() -> Vec<Room> {
 
 #[test]
 fn tiles_fit_the_device_that_they_are_chosen_for_and_webgpu_promises_enough() {
-    for room in rooms() {
+    for (room, (name, method)) in rooms().iter().flat_map(|room| METHODS.map(|it| (room, it))) {
         for (key_words, value_words) in (1..=2).flat_map(|k| (0..=4).map(move |v| (k, v))) {
-            let what = format!("{room:?}, keys of {key_words} words, values of {value_words}");
-            match Tiling::choose(&room, key_words, value_words) {
+            let what =
+                format!("{name}, {room:?}, keys of {key_words} words, values of {value_words}");
+            match Tiling::choose(room, method, key_words, value_words) {
                 Ok(tiling) => {
                     let (team_size, most) = match tiling.ranking {
                         Ranking::Subgroups { most } => (room.team_size, most),
