@@ -130,7 +130,8 @@ impl Builder {
     /// 32, 64 or 128 bits alone; and `count` for those of 8 or 16 bits. Besides, it has `split`,
     /// `four-way`, `block-histogram`, `tile-merge` and `coalesced` for keys of 32 and 64 bits.
     ///
-    /// The wgpu engine has `auto` and `onesweep`, for keys of up to 64 bits.
+    /// The wgpu engine has `auto`, `onesweep`, `reduce-then-scan` and `reduce-then-scan-4`, for keys of up to 64
+    /// bits.
     ///
     /// The CPU engine's own are `auto`, `hybrid` and `count`. Besides, it runs the readable twins of the
     /// classics on one thread, to learn from and to compare with: `counting-lsd`, `split`, `four-way`,
