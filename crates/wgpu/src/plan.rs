@@ -174,9 +174,7 @@ impl Plan {
         let device = kernels.device();
         let passes = plan.digits.len() as u32;
         let tasks = plan.tasks(spec, tiles);
-        let stride = u64::from(kernels.limits().min_uniform_buffer_offset_alignment)
-            .max(ALIGNMENT)
-            .max(TASK_BYTES as u64);
+        let stride = task_stride(kernels.limits());
         let bytes = stride * tasks.len() as u64;
         let (tasks, control, groups) = scoped_memory(device, bytes, || {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -484,6 +482,12 @@ impl Spans {
     }
 }
 
+/// Bytes from task to task in their buffer.
+fn task_stride(limits: &wgpu::Limits) -> u64 {
+    let alignment = limits.min_uniform_buffer_offset_alignment;
+    (TASK_BYTES as u64).next_multiple_of(alignment.into())
+}
+
 /// The names of the methods that there are, and of the choice between them.
 pub(crate) const ALGORITHMS: &[&str] = &["auto", METHODS[0].0, METHODS[1].0, METHODS[2].0];
 
@@ -651,6 +655,20 @@ pub(crate) fn unsupported(what: &str, instead: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_are_aligned_and_apart() {
+        for alignment in [16, 32, 64, 128, 256, 512, 4096] {
+            let stride = task_stride(&wgpu::Limits {
+                min_uniform_buffer_offset_alignment: alignment,
+                ..wgpu::Limits::default()
+            });
+            assert!(
+                stride.is_multiple_of(alignment.into()) && stride >= TASK_BYTES as u64,
+                "aligned to {alignment}: {stride}"
+            );
+        }
+    }
 
     #[test]
     fn the_parts_of_a_workspace_are_aligned_and_apart_and_as_long_as_they_must_be() {
