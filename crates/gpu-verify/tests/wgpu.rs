@@ -37,12 +37,14 @@ macro_rules! tests {
 }
 tests! {
     suite_default "wgpu/suite/default";
+    suite_steps "wgpu/suite/steps";
     suite_no_subgroups "wgpu/suite/no-subgroups";
     suite_storage_16384 "wgpu/suite/storage-16384";
     suite_tickets "wgpu/suite/tickets";
     suite_no_tickets "wgpu/suite/no-tickets";
     suite_two_dimensional "wgpu/suite/two-dimensional";
-    suite_silent "wgpu/suite/silent";
+    suite_silent_leaps "wgpu/suite/silent-leaps";
+    suite_silent_steps "wgpu/suite/silent-steps";
     suite_runs_8 "wgpu/suite/runs-8";
     suite_runs_4 "wgpu/suite/runs-4";
     suite_least_runs_8 "wgpu/suite/least-runs-8";

@@ -2,14 +2,14 @@
 //
 //     begins     exclusive scan of each pass's histogram
 //     constant   a digit with a count of n: all keys agree in it
-//     routes     passes over constant digits are left out, the others numbered
-//     groups     and how many workgroups the dispatch of each pass has
+//     routes     passes over constant digits are left out, the others numbered; and how many workgroups the
+//                dispatch of each has
 //
 // Every histogram adds up to n. So all of them are scanned as one, and n taken off for each pass before. They
 // are left empty, for the next sort.
 
-// For each pass the three numbers of an indirect dispatch.
-@group(1) @binding(0) var<storage, read_write> groups: array<u32>;
+// For each pass a Route.
+@group(1) @binding(0) var<storage, read_write> routes: array<vec4<u32>>;
 
 const THREADS: u32 = 256u;
 // Passes, and counts of a thread; other numbers are put in where shaders are made.
@@ -71,7 +71,8 @@ fn main(@builtin(local_invocation_index) thread: u32) {
         let moves = PASSES - countOneBits(left_out);
         // An index is made by the first move.
         let least = select(0u, 2u, task.indexed != 0u);
-        var more = max(moves + moves % 2u, least) - moves;
+        let all_moves = max(moves + moves % 2u, least);
+        var more = all_moves - moves;
         let runs = runs_of(tiles_of(n));
         let across = min(runs, task.most_groups);
         let down = select(0u, (runs + across - 1u) / max(across, 1u), across > 0u);
@@ -80,12 +81,10 @@ fn main(@builtin(local_invocation_index) thread: u32) {
             let is_constant = ((left_out >> p) & 1u) != 0u;
             let is_move = !is_constant || more > 0u;
             more -= select(0u, 1u, is_constant && is_move);
-            atomicStore(&control[ROUTES + p], select(LEFT_OUT, number, is_move));
-            groups[3u * p] = select(0u, across, is_move);
-            groups[3u * p + 1u] = select(0u, down, is_move);
-            groups[3u * p + 2u] = 1u;
+            let route = p * task.route_rows;
+            routes[route] = select(vec4(0u, 0u, 0u, LEFT_OUT), vec4(across, down, 1u, number), is_move);
+            routes[route + 1u] = vec4(all_moves, n, 0u, 0u);
             number += select(0u, 1u, is_move);
         }
-        atomicStore(&control[MOVES], number);
     }
 }

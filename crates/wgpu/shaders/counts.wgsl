@@ -2,6 +2,8 @@
 //
 //     counts   a workgroup counts a run in its memory, and writes the run's row of states
 
+@group(1) @binding(0) var<uniform> route: Route;
+
 const THREADS: u32 = 256u;
 // Keys that a thread loads before it counts them.
 const ITEMS: u32 = 8u;
@@ -15,17 +17,17 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-    let number = task.pass_number;
     let run = group.y * groups.x + group.x;
-    let n = number_of_keys();
+    let n = route.n;
     let tiles = tiles_of(n);
     let keys = tiles_of_run(tiles) * TILE;
-    // The last row of a dispatch may be longer than the runs are.
-    if (run >= runs_of(tiles)) {
+    let move_number = route.move_number;
+    // The last row of a dispatch may be longer than the runs are, and what is no move have a dispatch.
+    if (run >= runs_of(tiles) || move_number == LEFT_OUT) {
         return;
     }
-    let side = side_of(atomicLoad(&control[ROUTES + number]));
-    let bits = task.digits[number].xy;
+    let side = side_of(move_number);
+    let bits = task.digit;
     let first = run * keys;
     let held = min(n - first, keys);
     if (thread < RADIX) {

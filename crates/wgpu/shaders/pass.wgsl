@@ -8,6 +8,8 @@
 //     scatter      neighbours in the ordered tile go to neighbours in memory
 //     values       the same way
 
+@group(1) @binding(0) var<uniform> route: Route;
+
 override THREADS: u32;
 // Words for the digits of all teams, and all that the teams have.
 override TEAM_DIGITS: u32;
@@ -24,24 +26,16 @@ const SHARES: u32 = 4u;
 const TEAMS: u32 = 2u;
 const VALUE_WORDS: u32 = 1u;
 
-// For each team the keys of each digit, then where they begin; later the tile in order.
+// For each team the keys of each digit, then where they begin; then the tile in order; then, once everybody has
+// taken their keys from that, for each digit where the tile's first key with it goes, less its place in the
+// ordered tile.
 var<workgroup> room: array<atomic<u32>, ROOM>;
-// For each digit where the tile's first key with it goes, less its place in the ordered tile. Before that,
-// a tile that is counted for another.
-var<workgroup> bases: array<atomic<u32>, RADIX>;
 // The keys of the digits before those that the threads have now.
 var<workgroup> carry: u32;
 
-// All counters are empty, once the workgroup has met.
-fn empty_counters() {
-    for (var i = thread; i < TEAM_WORDS; i += THREADS) {
-        atomicStore(&room[i], 0u);
-    }
-}
-
-// Moves a tile of n keys; all counters are empty.
-fn move_tile(tile: u32, number: u32, move_number: u32, n: u32) {
-    let bits = task.digits[number].xy;
+// Moves a tile of n keys.
+fn move_tile(tile: u32, move_number: u32, n: u32) {
+    let bits = task.digit;
     let odd = move_number % 2u == 1u;
     let indexed = task.indexed != 0u;
     let start = tile * TILE;
@@ -65,7 +59,11 @@ fn move_tile(tile: u32, number: u32, move_number: u32, n: u32) {
         }
     }
 
-    // rank; what is beyond the last key ranks behind all keys
+    // rank, from empty counters on; what is beyond the last key ranks behind all keys
+    for (var i = thread; i < TEAM_WORDS; i += THREADS) {
+        atomicStore(&room[i], 0u);
+    }
+    workgroupBarrier();
     var place: array<u32, ITEMS>;
     var counted: array<Counted, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
@@ -121,15 +119,19 @@ fn move_tile(tile: u32, number: u32, move_number: u32, n: u32) {
     for (var k = 0u; k < ITEMS; k++) {
         stage_key(place[k], key[k]);
     }
+    workgroupBarrier();
+    for (var k = 0u; k < ITEMS; k++) {
+        key[k] = staged_key(k * THREADS + thread);
+    }
 
     // base
     var base: array<u32, SHARES>;
     for (var c = 0u; c < SHARES; c++) {
-        base[c] = base_of(told[c], tile, number, c * THREADS + thread, tile_count[c], source, bits) - tile_begin[c];
+        base[c] = base_of(told[c], tile, c * THREADS + thread, tile_count[c], source, bits) - tile_begin[c];
     }
     for (var c = 0u; c < SHARES; c++) {
         if (c * THREADS + thread < RADIX) {
-            atomicStore(&bases[c * THREADS + thread], base[c]);
+            atomicStore(&room[c * THREADS + thread], base[c]);
         }
     }
     workgroupBarrier();
@@ -137,8 +139,7 @@ fn move_tile(tile: u32, number: u32, move_number: u32, n: u32) {
     // scatter
     var place_to: array<u32, ITEMS>;
     for (var k = 0u; k < ITEMS; k++) {
-        key[k] = staged_key(k * THREADS + thread);
-        place_to[k] = atomicLoad(&bases[digit(code(key[k]), bits)]) + k * THREADS + thread;
+        place_to[k] = atomicLoad(&room[digit(code(key[k]), bits)]) + k * THREADS + thread;
     }
     if (!odd) {
         for (var k = 0u; k < ITEMS; k++) {
@@ -152,7 +153,7 @@ fn move_tile(tile: u32, number: u32, move_number: u32, n: u32) {
                 keys_a[place_to[k]] = key[k];
             }
         }
-    } else if (move_number + 1u < atomicLoad(&control[MOVES])) {
+    } else if (move_number + 1u < route.moves) {
         for (var k = 0u; k < ITEMS; k++) {
             if (k * THREADS + thread < held) {
                 keys_c[place_to[k]] = key[k];

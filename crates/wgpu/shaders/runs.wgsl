@@ -3,26 +3,22 @@
 // How many keys the runs before have was counted and scanned before the pass; see counts.wgsl and scan.wgsl. So
 // nobody waits for anybody: a run's row of states says where its next key with each digit goes.
 
-var<workgroup> route: u32;
-
 var<private> row: u32;
 
 // The workgroup with this number in its dispatch moves a run.
 fn pass_over(run: u32) {
-    let number = task.pass_number;
-    let n = number_of_keys();
-    if (thread == 0u) {
-        route = atomicLoad(&control[ROUTES + number]);
+    let move_number = route.move_number;
+    let n = route.n;
+    // What is no move may have a dispatch.
+    if (move_number == LEFT_OUT) {
+        return;
     }
-    let move_number = workgroupUniformLoad(&route);
     row = run;
     let tiles = tiles_of(n);
     let each = tiles_of_run(tiles);
     // The last row of a dispatch may be longer than the runs are.
     for (var i = 0u; i < each && run * each + i < tiles; i++) {
-        empty_counters();
-        workgroupBarrier();
-        move_tile(run * each + i, number, move_number, n);
+        move_tile(run * each + i, move_number, n);
         workgroupBarrier();
     }
 }
@@ -37,7 +33,9 @@ fn ask(tile: u32, digit: u32) -> Told {
 }
 
 // Where the tile's first key with the digit goes, whatever else is in the tile.
-fn base_of(told: Told, tile: u32, number: u32, digit: u32, count: u32, side: u32, bits: vec2<u32>) -> u32 {
+fn base_of(told: Told, tile: u32, digit: u32, count: u32, side: u32, bits: vec2<u32>) -> u32 {
+    // All have taken their keys from the room.
+    workgroupBarrier();
     if (digit >= RADIX) {
         return 0u;
     }

@@ -2,6 +2,8 @@
 //
 //     scan   exclusive, over the runs' counts of the digit; begins where the digit's bucket does
 
+@group(1) @binding(0) var<uniform> route: Route;
+
 const THREADS: u32 = 256u;
 
 var<workgroup> sums: array<u32, 2 * THREADS>;
@@ -12,13 +14,12 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
-    let number = task.pass_number;
     let digit = group.y * groups.x + group.x;
     // The last row of the dispatch may be longer than the digits are.
-    if (digit >= RADIX || atomicLoad(&control[ROUTES + number]) == LEFT_OUT) {
+    if (digit >= RADIX || route.move_number == LEFT_OUT) {
         return;
     }
-    let runs = runs_of(tiles_of(number_of_keys()));
+    let runs = runs_of(tiles_of(route.n));
     let each = (runs + THREADS - 1u) / THREADS;
     let first = min(thread * each, runs);
     let end = min(first + each, runs);
@@ -37,7 +38,7 @@ fn main(
         side = THREADS - side;
         sums[side + thread] = sum;
     }
-    var at = sums[side + thread] - all + atomicLoad(&control[BEGINS + number * RADIX + digit]);
+    var at = sums[side + thread] - all + atomicLoad(&control[BEGINS + task.pass_number * RADIX + digit]);
     for (var run = first; run < end; run++) {
         at += atomicExchange(&states[run * RADIX + digit], at);
     }

@@ -4,6 +4,7 @@
 //     keys       A: where they come from and, unless they are indexed, end up; B, C: the workspace
 //     values     A: where they come from and end up, or the index; B: the workspace
 //     control    words of the plan; see below
+//     routes     of the plan: what each pass has to do; see Route
 //     states     of the workspace: what tiles or runs of tiles know of their keys, RADIX words each
 //
 // Passes whose digit is the same in all keys are left out; those that are not are moves, counted from 0.
@@ -20,13 +21,11 @@ const RADIX_BITS: u32 = 8u;
 const RADIX: u32 = 256u;
 // Passes at most.
 const MOST_PASSES: u32 = 16u;
-// What ROUTES says of a pass that is no move.
+// The move of a pass that is none.
 const LEFT_OUT: u32 = 0xffffffffu;
 
 // Words of `control`.
 const COUNT: u32 = 0u; // the number of keys, where it comes from a buffer
-const MOVES: u32 = 1u;
-const ROUTES: u32 = 16u; // for each pass the number of its move
 const TICKETS: u32 = 32u; // for each pass the tiles that have begun
 const HISTOGRAMS: u32 = 64u; // for each pass the keys of each digit; zero when a sort begins and ends
 const BEGINS: u32 = 2112u; // for each pass where each digit's bucket begins
@@ -38,7 +37,8 @@ struct Task {
     counted: u32,
     // Of this pass.
     pass_number: u32,
-    passes: u32,
+    // From route to route, in rows of four words.
+    route_rows: u32,
     // Tiles of n keys, if each has states: rows of one of the two buffers of states.
     tiles: u32,
     // Workgroups of a dispatch in x at most.
@@ -52,8 +52,22 @@ struct Task {
     float_mask: vec2<u32>,
     rotate: vec2<u32>,
     infinity: vec2<u32>,
-    // For each pass its digit: the lowest bit, and the mask of as many bits as it has.
+    // This pass's digit: the lowest bit, and the mask of as many bits as it has.
+    digit: vec2<u32>,
+    // The digits of all passes.
     digits: array<vec4<u32>, MOST_PASSES>,
+}
+
+// What a pass has to do; in two rows of four words, known once keys are counted.
+struct Route {
+    // The workgroups of an indirect dispatch.
+    groups: vec3<u32>,
+    // The number of its move.
+    move_number: u32,
+    // The moves of all passes.
+    moves: u32,
+    // The keys.
+    n: u32,
 }
 
 @group(0) @binding(0) var<uniform> task: Task;
@@ -70,6 +84,7 @@ override CODED: bool = true;
 // Keys of a tile.
 override TILE: u32;
 
+// The keys, for those who have no route yet.
 fn number_of_keys() -> u32 {
     if (task.counted == 0u) {
         return task.n;

@@ -49,7 +49,7 @@ fn rank(key: Counted) -> u32 {
     return key;
 }
 
-// The sum of `x` over the threads before this one.
+// The sum of `x` over the threads before this one. The workgroup has to meet before the next one.
 fn scan(x: u32) -> u32 {
     sums[thread][0] = x;
     var side = 0u;
@@ -62,6 +62,5 @@ fn scan(x: u32) -> u32 {
         side = 1u - side;
         sums[thread][side] = sum;
     }
-    workgroupBarrier();
     return sums[thread][side] - x;
 }

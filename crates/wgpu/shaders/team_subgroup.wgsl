@@ -52,7 +52,8 @@ fn rank(key: Counted) -> u32 {
     return subgroupShuffle(key.x, key.y & 0xffu) + (key.y >> 8u);
 }
 
-// The sum of `x` over the threads before this one, of those that are not idle; these are the first ones.
+// The sum of `x` over the threads before this one, of those that are not idle; these are the first ones. The
+// workgroup has to meet before the next one.
 fn scan(x: u32) -> u32 {
     let sum = subgroupInclusiveAdd(x);
     if (lane == team_size - 1u) {
@@ -63,6 +64,5 @@ fn scan(x: u32) -> u32 {
     for (var t = 0u; t < TEAMS; t++) {
         before += select(0u, team_sums[t], t < team);
     }
-    workgroupBarrier();
     return before + sum - x;
 }

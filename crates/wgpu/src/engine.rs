@@ -161,8 +161,8 @@ impl WgpuEngine {
             self.opened.queue.submit([encoder.finish()]);
         })?;
         let mut moves = [0; 4];
-        if let Some((control, at)) = bound.moves() {
-            self.download(control, at, &back, 4, &mut |bytes, _| {
+        if let Some((routes, at)) = bound.moves() {
+            self.download(routes, at, &back, 4, &mut |bytes, _| {
                 moves.copy_from_slice(bytes);
             })?;
         }

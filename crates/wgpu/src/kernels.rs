@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sweepsort_core::Result;
 
+use crate::plan::MAX_KEYS;
 use crate::shader;
-use crate::task::TASK_BYTES;
-use crate::tuning::{Method, Ranking, Room, TEAM_SIZE, Tiling};
+use crate::task::{ROUTE_BYTES, TASK_BYTES};
+use crate::tuning::{DIRECT_GROUPS, Method, Ranking, Room, TEAM_SIZE, Tiling};
 
 /// The vendors on whose devices ranks by ballots have been proven: NVIDIA's, and Mesa's for software. WGSL does
 /// not promise that a subgroup's atomics on workgroup memory come one after the other as written, which those
@@ -30,8 +31,8 @@ pub(crate) const LEAST_THREADS: u32 = 256;
 /// Threads that count digits, where a device has as many.
 const HISTOGRAM_THREADS: u32 = 512;
 
-/// The keys for which states are read ahead of time, by their words. On an H200, keys of two words are sorted 8 %
-/// faster with it, and those of one 1 % slower.
+/// The keys for which states are read ahead of time, by their words; where there are few tiles, they always are.
+/// On an H200, many keys of two words are sorted 8 % faster with it, and those of one 1 % slower.
 const AHEAD_KEY_WORDS: u32 = 2;
 
 /// What is to be done otherwise than a device allows or the engine thinks best: for tests and measurements.
@@ -46,6 +47,10 @@ pub struct Options {
     pub tile: Option<(u32, u32)>,
     /// Workgroups of a dispatch in one dimension at most; from there on it has two.
     pub most_groups: Option<u32>,
+    /// Workgroups of a pass up to which it is dispatched even if it turns out to move no keys.
+    pub direct: Option<u32>,
+    /// Whether few keys are sorted like many: in tiles of the same size, each looking back step by step.
+    pub like_many: bool,
     /// Runs that the tiles are put into at most, by the methods that do so.
     pub runs: Option<u32>,
     /// Whether tiles are taken by tickets, so that those before have begun, or by the workgroups' numbers.
@@ -67,10 +72,11 @@ pub struct Kernels {
     tickets: bool,
     options: Options,
     trusted: bool,
-    /// Task and arrays; and what the second shader writes.
-    layouts: [wgpu::BindGroupLayout; 2],
-    /// Of shaders with the first layout, and with both.
-    pipeline_layouts: [wgpu::PipelineLayout; 2],
+    cache: Option<wgpu::PipelineCache>,
+    /// Of the task and arrays; of routes that are written; of routes that are read.
+    layouts: [wgpu::BindGroupLayout; 3],
+    /// Of shaders with the first layout, and with each of the others too.
+    pipeline_layouts: [wgpu::PipelineLayout; 3],
     pipelines: Mutex<HashMap<Kernel, wgpu::ComputePipeline>>,
 }
 
@@ -105,6 +111,20 @@ impl Kernels {
         Arc::new(Self::made(device, options, false))
     }
 
+    /// The same, with pipelines that go through a cache of the caller's: one filled in an earlier run of the program
+    /// saves compiling shaders, on backends that have such caches and drivers that keep none themselves. `cache` is
+    /// of this device.
+    pub fn cached(
+        device: &wgpu::Device,
+        options: Options,
+        cache: wgpu::PipelineCache,
+    ) -> Arc<Kernels> {
+        Arc::new(Kernels {
+            cache: Some(cache),
+            ..Self::made(device, options, false)
+        })
+    }
+
     /// The same, without the checks that wgpu puts into shaders: some per cent faster.
     ///
     /// # Safety
@@ -137,6 +157,7 @@ impl Kernels {
             team_size,
             tile: options.tile,
             runs: options.runs,
+            like_many: options.like_many,
         };
         let storage = |binding| wgpu::BindGroupLayoutEntry {
             binding,
@@ -163,7 +184,15 @@ impl Kernels {
                 entries,
             })
         };
-        let layouts = [layout(&entries), layout(&[storage(0)])];
+        let read = wgpu::BindGroupLayoutEntry {
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Uniform,
+                has_dynamic_offset: true,
+                min_binding_size: wgpu::BufferSize::new(ROUTE_BYTES),
+            },
+            ..storage(0)
+        };
+        let layouts = [layout(&entries), layout(&[storage(0)]), layout(&[read])];
         let pipeline_layout = |layouts: &[Option<&wgpu::BindGroupLayout>]| {
             device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
                 label: Some("sweepsort"),
@@ -174,6 +203,7 @@ impl Kernels {
         let pipeline_layouts = [
             pipeline_layout(&[Some(&layouts[0])]),
             pipeline_layout(&[Some(&layouts[0]), Some(&layouts[1])]),
+            pipeline_layout(&[Some(&layouts[0]), Some(&layouts[2])]),
         ];
         Kernels {
             device: device.clone(),
@@ -182,6 +212,7 @@ impl Kernels {
             tickets: options.tickets.unwrap_or(info.vendor != BEGINS_IN_ORDER),
             options,
             trusted,
+            cache: None,
             layouts,
             pipeline_layouts,
             pipelines: Mutex::default(),
@@ -195,7 +226,7 @@ impl Kernels {
 
     /// How keys of 32 bits are ranked within a tile: `subgroups` or `barriers`.
     pub fn ranking(&self) -> &'static str {
-        let tiling = self.tiling(self.method(), 1, 0);
+        let tiling = self.tiling(self.method(), MAX_KEYS, 1, 0);
         match tiling.map_or(self.room.ranking, |tiling| tiling.ranking) {
             Ranking::Subgroups { .. } => "subgroups",
             Ranking::Barriers => "barriers",
@@ -216,6 +247,17 @@ impl Kernels {
         most.min(self.options.most_groups.unwrap_or(most))
     }
 
+    /// So many workgroups, which are some, in two dimensions; the last row may be longer.
+    pub(crate) fn in_two(&self, groups: u32) -> [u32; 2] {
+        let across = groups.min(self.most_groups());
+        [across, groups.div_ceil(across)]
+    }
+
+    /// Workgroups of a pass up to which it is dispatched even if it turns out to move no keys.
+    pub(crate) fn direct_groups(&self) -> u32 {
+        self.options.direct.unwrap_or(DIRECT_GROUPS)
+    }
+
     /// The method that is best for the device.
     pub(crate) fn method(&self) -> Method {
         Method::Onesweep
@@ -229,14 +271,15 @@ impl Kernels {
         }
     }
 
-    /// The tiles of a method for keys and values of so many words.
+    /// The tiles of a method for so many keys and values of so many words.
     pub(crate) fn tiling(
         &self,
         method: Method,
+        keys: usize,
         key_words: u32,
         value_words: u32,
     ) -> Result<Tiling> {
-        Tiling::choose(&self.room, method, key_words, value_words)
+        Tiling::choose(&self.room, method, keys, key_words, value_words)
     }
 
     /// A pipeline, built if it is asked for for the first time.
@@ -273,11 +316,15 @@ impl Kernels {
         } else {
             self.device.create_shader_module(descriptor)
         };
-        let layout = matches!(kernel.stage, Stage::Begins { .. });
+        let layout = match kernel.stage {
+            Stage::Histograms { .. } => 0,
+            Stage::Begins { .. } => 1,
+            Stage::Counts | Stage::Scan | Stage::Pass { .. } => 2,
+        };
         self.device
             .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(kernel.name()),
-                layout: Some(&self.pipeline_layouts[usize::from(layout)]),
+                layout: Some(&self.pipeline_layouts[layout]),
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
@@ -285,7 +332,7 @@ impl Kernels {
                     // The shaders write whatever they read.
                     zero_initialize_workgroup_memory: false,
                 },
-                cache: None,
+                cache: self.cache.as_ref(),
             })
     }
 
@@ -320,7 +367,8 @@ impl Kernels {
             Stage::Counts => files.push("counts"),
             Stage::Scan => files.push("scan"),
             Stage::Pass { value_words } => {
-                files.extend(["pass", staged, method.file()]);
+                files.extend(["pass", staged]);
+                files.extend(method.files(tiling.few));
                 files.extend(tiling.ranking.files());
                 asked.extend([
                     ("ITEMS", tiling.items),
@@ -341,7 +389,7 @@ impl Kernels {
             constants.extend([
                 ("TICKETED", flag(tickets)),
                 ("SILENT", flag(silent)),
-                ("AHEAD", flag(key_words == AHEAD_KEY_WORDS)),
+                ("AHEAD", flag(tiling.few || key_words == AHEAD_KEY_WORDS)),
             ]);
         }
         (shader::source(&files, &asked, words), constants)

@@ -9,7 +9,8 @@ use sweepsort_core::{Digit, Error, Result, Shape, Spec, Width, with_width};
 use crate::error::scoped_memory;
 use crate::kernels::{Kernel, Kernels, LEAST_THREADS, Stage};
 use crate::task::{
-    CONTROL_WORDS, COUNT, Coder, MOST_PASSES, MOVES, TASK_BYTES, Task, digits, widened_by,
+    CONTROL_WORDS, COUNT, Coder, MOST_PASSES, MOVES_AT, ROUTE_BYTES, TASK_BYTES, Task, digits,
+    widened_by,
 };
 use crate::tuning::{METHODS, Method};
 
@@ -56,9 +57,14 @@ struct Work {
     task_stride: u32,
     /// Histograms and more; every sort leaves it ready for the next.
     control: wgpu::Buffer,
-    /// How many workgroups each pass has; written by a shader.
-    groups: wgpu::Buffer,
-    groups_group: wgpu::BindGroup,
+    /// What passes have to do, with the workgroups of each.
+    routes: wgpu::Buffer,
+    /// Bytes from route to route.
+    route_stride: u32,
+    /// All of them, to be written; and one, to be read.
+    route_groups: [wgpu::BindGroup; 2],
+    /// The workgroups of each pass in two dimensions, where it is dispatched whether it moves keys or not.
+    direct: Option<[u32; 2]>,
 }
 
 /// The pipelines that count runs of tiles and scan the counts.
@@ -129,19 +135,19 @@ impl Plan {
             });
         }
         let (key_words, value_words) = words(shape)?;
-        let tiling = kernels.tiling(method, key_words, value_words)?;
+        let tiling = kernels.tiling(method, shape.keys, key_words, value_words)?;
         let tiles = shape.keys.div_ceil(tiling.keys() as usize) as u64;
-        let groups = tiling.groups(tiles);
+        let pass_groups = tiling.groups(tiles);
         let states = match method {
             Method::Onesweep => 2 * tiles,
-            Method::ReduceThenScan { .. } => groups,
+            Method::ReduceThenScan { .. } => pass_groups,
         };
         let states = 4 * u64::from(method.radix()) * states;
         let spans = Spans::of(shape, states, key_words, value_words, kernels.limits());
         // The largest dispatch: of a pass, or of a scan with a workgroup for each digit.
         let groups = match method {
-            Method::Onesweep => groups,
-            Method::ReduceThenScan { .. } => groups.max(method.radix().into()),
+            Method::Onesweep => pass_groups,
+            Method::ReduceThenScan { .. } => pass_groups.max(method.radix().into()),
         };
         within_limits(kernels, shape, key_words, value_words, groups, &spans)?;
 
@@ -174,9 +180,10 @@ impl Plan {
         let device = kernels.device();
         let passes = plan.digits.len() as u32;
         let tasks = plan.tasks(spec, tiles);
-        let stride = task_stride(kernels.limits());
+        let stride = stride(TASK_BYTES as u64, kernels.limits());
+        let route_stride = plan.route_stride();
         let bytes = stride * tasks.len() as u64;
-        let (tasks, control, groups) = scoped_memory(device, bytes, || {
+        let (tasks, control, routes) = scoped_memory(device, bytes, || {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("sweepsort tasks"),
                 size: bytes,
@@ -196,29 +203,27 @@ impl Plan {
             let control = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("sweepsort control"),
                 size: 4 * CONTROL_WORDS,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            let routes = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("sweepsort routes"),
+                size: u64::from(route_stride) * u64::from(passes),
                 usage: wgpu::BufferUsages::STORAGE
-                    | wgpu::BufferUsages::COPY_DST
+                    | wgpu::BufferUsages::UNIFORM
+                    | wgpu::BufferUsages::INDIRECT
                     | wgpu::BufferUsages::COPY_SRC,
                 mapped_at_creation: false,
             });
-            let groups = device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("sweepsort groups"),
-                size: 12 * MOST_PASSES as u64,
-                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT,
-                mapped_at_creation: false,
-            });
-            (buffer, control, groups)
+            (buffer, control, routes)
         })?;
         let runs = match method {
             Method::Onesweep => None,
-            Method::ReduceThenScan { .. } => {
-                let across = method.radix().min(kernels.most_groups());
-                Some(RunPipelines {
-                    counts: pipeline(Stage::Counts)?,
-                    scan: pipeline(Stage::Scan)?,
-                    scan_groups: [across, method.radix().div_ceil(across)],
-                })
-            }
+            Method::ReduceThenScan { .. } => Some(RunPipelines {
+                counts: pipeline(Stage::Counts)?,
+                scan: pipeline(Stage::Scan)?,
+                scan_groups: kernels.in_two(method.radix()),
+            }),
         };
         plan.work = Some(Work {
             histograms: pipeline(Stage::Histograms {
@@ -231,15 +236,26 @@ impl Plan {
             tasks,
             control,
             task_stride: stride as u32,
-            groups_group: device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("sweepsort groups"),
-                layout: kernels.layout(1),
-                entries: &[wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: groups.as_entire_binding(),
-                }],
+            route_groups: [(1, None), (2, Some(ROUTE_BYTES))].map(|(layout, size)| {
+                device.create_bind_group(&wgpu::BindGroupDescriptor {
+                    label: Some("sweepsort routes"),
+                    layout: kernels.layout(layout),
+                    entries: &[wgpu::BindGroupEntry {
+                        binding: 0,
+                        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                            buffer: &routes,
+                            offset: 0,
+                            size: size.and_then(wgpu::BufferSize::new),
+                        }),
+                    }],
+                })
             }),
-            groups,
+            route_stride,
+            routes,
+            direct: u32::try_from(pass_groups)
+                .ok()
+                .filter(|&groups| groups <= kernels.direct_groups())
+                .map(|groups| kernels.in_two(groups)),
         });
         Ok(plan)
     }
@@ -250,10 +266,9 @@ impl Plan {
         for (to, digit) in digits.iter_mut().zip(&self.digits) {
             *to = [digit.shift, (1 << digit.bits) - 1, 0, 0];
         }
-        let passes = self.digits.len() as u32;
         let task = Task {
             n: self.shape.keys as u32,
-            passes,
+            route_rows: self.route_stride() / 16,
             tiles: match self.method {
                 Method::Onesweep => tiles as u32,
                 Method::ReduceThenScan { .. } => 0,
@@ -265,11 +280,19 @@ impl Plan {
             digits,
             ..Task::zeroed()
         };
+        let passes = self.digits.len() as u32;
         let mut tasks = vec![task; 2 * self.digits.len()];
         for (i, task) in (0..).zip(&mut tasks) {
             (task.counted, task.pass_number) = (i / passes, i % passes);
+            let digit = digits[task.pass_number as usize];
+            task.digit = [digit[0], digit[1]];
         }
         tasks
+    }
+
+    /// Bytes from route to route.
+    fn route_stride(&self) -> u32 {
+        stride(ROUTE_BYTES, self.kernels.limits()) as u32
     }
 
     /// The shape that it is for.
@@ -293,7 +316,7 @@ impl Plan {
     }
 
     /// Bytes of workspace that a sort needs: as much as keys and values, for an index twice the keys, and for
-    /// onesweep about a twelfth of the keys more. Never nothing.
+    /// onesweep an eleventh of the keys more, of up to 2^20 keys a quarter. Never nothing.
     pub fn workspace_bytes(&self) -> u64 {
         self.spans.bytes
     }
@@ -430,26 +453,31 @@ impl Bound {
         pass.set_bind_group(0, group, &task(0));
         pass.dispatch_workgroups(self.histogram_groups, 1, 1);
         pass.set_pipeline(&work.begins);
-        pass.set_bind_group(1, &work.groups_group, &[]);
+        pass.set_bind_group(1, &work.route_groups[0], &[]);
         pass.dispatch_workgroups(1, 1, 1);
         for number in 0..self.passes {
-            let groups_at = 12 * u64::from(number);
+            let route_at = number * work.route_stride;
+            let groups = |pass: &mut wgpu::ComputePass<'_>| match work.direct {
+                Some([x, y]) if self.count.is_none() => pass.dispatch_workgroups(x, y, 1),
+                _ => pass.dispatch_workgroups_indirect(&work.routes, route_at.into()),
+            };
             pass.set_bind_group(0, group, &task(number));
+            pass.set_bind_group(1, &work.route_groups[1], &[route_at]);
             if let Some(runs) = &work.runs {
                 pass.set_pipeline(&runs.counts);
-                pass.dispatch_workgroups_indirect(&work.groups, groups_at);
+                groups(&mut pass);
                 pass.set_pipeline(&runs.scan);
                 pass.dispatch_workgroups(runs.scan_groups[0], runs.scan_groups[1], 1);
             }
             pass.set_pipeline(&work.pass);
-            pass.dispatch_workgroups_indirect(&work.groups, groups_at);
+            groups(&mut pass);
         }
     }
 
     /// A buffer that has the number of moves of the plan's last sort, and at which byte; `None` where there
     /// are no keys.
     pub(crate) fn moves(&self) -> Option<(&wgpu::Buffer, u64)> {
-        self.work.as_ref().map(|work| (&work.control, 4 * MOVES))
+        self.work.as_ref().map(|work| (&work.routes, MOVES_AT))
     }
 }
 
@@ -482,10 +510,9 @@ impl Spans {
     }
 }
 
-/// Bytes from task to task in their buffer.
-fn task_stride(limits: &wgpu::Limits) -> u64 {
-    let alignment = limits.min_uniform_buffer_offset_alignment;
-    (TASK_BYTES as u64).next_multiple_of(alignment.into())
+/// Bytes from one to the next in a buffer whose elements have so many and are bound each on its own.
+fn stride(bytes: u64, limits: &wgpu::Limits) -> u64 {
+    bytes.next_multiple_of(limits.min_uniform_buffer_offset_alignment.into())
 }
 
 /// The names of the methods that there are, and of the choice between them.
@@ -577,7 +604,7 @@ fn within_limits(
             "max_storage_buffers_per_shader_stage",
         ),
         (
-            1,
+            2,
             limits
                 .max_dynamic_uniform_buffers_per_pipeline_layout
                 .into(),
@@ -657,16 +684,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_are_aligned_and_apart() {
+    fn tasks_and_routes_are_aligned_and_apart() {
         for alignment in [16, 32, 64, 128, 256, 512, 4096] {
-            let stride = task_stride(&wgpu::Limits {
+            let limits = wgpu::Limits {
                 min_uniform_buffer_offset_alignment: alignment,
                 ..wgpu::Limits::default()
-            });
-            assert!(
-                stride.is_multiple_of(alignment.into()) && stride >= TASK_BYTES as u64,
-                "aligned to {alignment}: {stride}"
-            );
+            };
+            for bytes in [ROUTE_BYTES, TASK_BYTES as u64] {
+                let stride = stride(bytes, &limits);
+                assert!(
+                    stride.is_multiple_of(alignment.into()) && stride >= bytes,
+                    "{bytes} bytes, aligned to {alignment}: {stride}"
+                );
+            }
         }
     }
 

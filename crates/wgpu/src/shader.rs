@@ -36,7 +36,7 @@ pub struct File {
 }
 
 /// All of them.
-pub const FILES: [File; 16] = [
+pub const FILES: [File; 18] = [
     file!("ballot_128"),
     file!("ballot_32"),
     file!("begins"),
@@ -44,12 +44,14 @@ pub const FILES: [File; 16] = [
     file!("histograms"),
     file!("key_32"),
     file!("key_64"),
+    file!("leaps"),
     file!("look_back"),
     file!("pass"),
     file!("runs"),
     file!("scan"),
     file!("staged_32"),
     file!("staged_64"),
+    file!("steps"),
     file!("task"),
     file!("team_barrier"),
     file!("team_subgroup"),

@@ -14,10 +14,13 @@ pub(crate) const TASK_BYTES: usize = size_of::<Task>();
 
 /// The word of `control` that has the number of keys, where it comes from a buffer.
 pub(crate) const COUNT: u64 = 0;
-/// And the one that has the number of moves.
-pub(crate) const MOVES: u64 = 1;
 /// Words of `control`: 64, then histograms of up to 8 passes of 256 digits or 16 of 16, then as many begins.
 pub(crate) const CONTROL_WORDS: u64 = 64 + 2 * 8 * 256;
+
+/// Bytes of a `Route` of `shaders/task.wgsl`, which begins with the workgroups of an indirect dispatch.
+pub(crate) const ROUTE_BYTES: u64 = 32;
+/// The byte in it where the number of moves stands.
+pub(crate) const MOVES_AT: u64 = 16;
 
 /// As `Task` of `shaders/task.wgsl`.
 #[repr(C)]
@@ -26,12 +29,14 @@ pub(crate) struct Task {
     pub n: u32,
     pub counted: u32,
     pub pass_number: u32,
-    pub passes: u32,
+    pub route_rows: u32,
     pub tiles: u32,
     pub most_groups: u32,
     pub ties: u32,
     pub indexed: u32,
     pub coder: Coder,
+    pub digit: [u32; 2],
+    pub padding: [u32; 2],
     pub digits: [[u32; 4]; MOST_PASSES],
 }
 

@@ -33,6 +33,10 @@ pub(crate) const METHODS: [(&str, Method); 3] = [
 /// Runs of tiles at most.
 const RUNS: u32 = 1024;
 
+/// Workgroups of a pass up to which it is dispatched even if it turns out to move no keys. An H200 saves half a
+/// microsecond a pass by it, which is what so many workgroups cost that return at once.
+pub(crate) const DIRECT_GROUPS: u32 = 1024;
+
 impl Method {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
@@ -53,11 +57,12 @@ impl Method {
         1 << self.radix_bits()
     }
 
-    /// The shader file for it.
-    pub(crate) fn file(self) -> &'static str {
-        match self {
-            Method::Onesweep => "look_back",
-            Method::ReduceThenScan { .. } => "runs",
+    /// The shader files for it, with few tiles or many.
+    pub(crate) fn files(self, few: bool) -> &'static [&'static str] {
+        match (self, few) {
+            (Method::Onesweep, true) => &["look_back", "leaps"],
+            (Method::Onesweep, false) => &["look_back", "steps"],
+            (Method::ReduceThenScan { .. }, _) => &["runs"],
         }
     }
 }
@@ -116,6 +121,8 @@ pub(crate) struct Room {
     pub tile: Option<(u32, u32)>,
     /// Runs at most, instead of [`RUNS`].
     pub runs: Option<u32>,
+    /// Whether the rows of [`FEW`] are left out.
+    pub like_many: bool,
 }
 
 /// Threads of a team where there are no subgroups.
@@ -143,6 +150,11 @@ const TILES: [(u32, u32); 11] = [
     (64, 4),
 ];
 
+/// Rows to be tried first where there are so few keys that they make no more than [`FEW_TILES`] tiles. An H200 has
+/// all of these at work at once, and the fewer keys each of them has, the sooner it is done.
+const FEW: [(u32, u32); 3] = [(256, 8), (256, 12), (256, 16)];
+const FEW_TILES: usize = 256;
+
 /// The first row of [`TILES`] for keys and values of so many words.
 fn first_row(key_words: u32, value_words: u32) -> usize {
     match (key_words, value_words) {
@@ -162,18 +174,21 @@ pub(crate) struct Tiling {
     pub items: u32,
     /// Teams of a workgroup at most.
     pub teams: u32,
+    /// Whether there are so few tiles that all are at work at once.
+    pub few: bool,
     /// Runs that the tiles are put into at most; where each is on its own, as many as there can be.
     pub runs: u32,
 }
 
 impl Tiling {
-    /// The tiles of a method for keys of so many words with values of so many.
+    /// The tiles of a method for so many keys of so many words with values of so many.
     ///
     /// # Errors
     /// [`Error::Unsupported`] that names the limit which is short.
     pub(crate) fn choose(
         room: &Room,
         method: Method,
+        keys: usize,
         key_words: u32,
         value_words: u32,
     ) -> Result<Tiling> {
@@ -183,6 +198,7 @@ impl Tiling {
             threads,
             items: (words / key_words).max(1),
             teams: threads / room.team_size,
+            few: false,
             runs: match method {
                 Method::Onesweep => u32::MAX,
                 Method::ReduceThenScan { .. } => room.runs.unwrap_or(RUNS),
@@ -199,9 +215,19 @@ impl Tiling {
             ..*room
         };
         let rows = &TILES[first_row(key_words, value_words)..];
-        let rows = room.tile.as_ref().map_or(rows, std::slice::from_ref);
+        let (few, rows) = match &room.tile {
+            Some(row) => (&[][..], std::slice::from_ref(row)),
+            None if room.like_many => (&[][..], rows),
+            None => (&FEW[..], rows),
+        };
+        let few = few.iter().filter(|(_, words)| *words <= rows[0].1);
         let found = [room, &without].into_iter().find_map(|room| {
-            let mut tilings = rows.iter().map(|&row| of(room, row));
+            let few = few.clone().map(|&row| Tiling {
+                few: true,
+                ..of(room, row)
+            });
+            let few = few.filter(|tiling| keys.div_ceil(tiling.keys() as usize) <= FEW_TILES);
+            let mut tilings = few.chain(rows.iter().map(|&row| of(room, row)));
             tilings.find(|tiling| fits(room, tiling))
         });
         found.ok_or_else(|| {
@@ -243,15 +269,17 @@ impl Tiling {
         tiles.min(self.runs.into())
     }
 
-    /// Words of workgroup memory in which first the teams count and then the tile is put in order.
+    /// Words of workgroup memory in which the teams count, then the tile is put in order, then the digits'
+    /// bases are.
     pub(crate) fn room_words(&self, key_words: u32) -> u32 {
-        self.team_words().max(key_words * self.keys())
+        let tile = key_words * self.keys();
+        self.team_words().max(tile).max(self.method.radix())
     }
 
     /// Bytes of workgroup memory.
     pub(crate) fn storage(&self, key_words: u32) -> u32 {
         let sums = self.ranking.sum_words(self.threads, self.teams);
-        4 * (self.room_words(key_words) + sums + self.method.radix()) + OTHER_BYTES
+        4 * (self.room_words(key_words) + sums) + OTHER_BYTES
     }
 }
 

@@ -54,13 +54,18 @@ pub(crate) struct Kind {
 }
 
 /// All of them.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     ONESWEEP,
+    Kind {
+        name: "steps",
+        options: LIKE_MANY,
+        ..ONESWEEP
+    },
     Kind {
         name: "no-subgroups",
         options: Options {
             subgroups: Some(false),
-            ..DEFAULT
+            ..LIKE_MANY
         },
         ..ONESWEEP
     },
@@ -68,7 +73,7 @@ const KINDS: [Kind; 11] = [
         name: "storage-16384",
         options: Options {
             workgroup_storage: Some(16 << 10),
-            ..DEFAULT
+            ..LIKE_MANY
         },
         ..ONESWEEP
     },
@@ -84,7 +89,7 @@ const KINDS: [Kind; 11] = [
         name: "no-tickets",
         options: Options {
             tickets: Some(false),
-            ..DEFAULT
+            ..LIKE_MANY
         },
         ..ONESWEEP
     },
@@ -97,10 +102,18 @@ const KINDS: [Kind; 11] = [
         ..ONESWEEP
     },
     Kind {
-        name: "silent",
+        name: "silent-leaps",
         options: Options {
             silent: true,
             ..DEFAULT
+        },
+        ..ONESWEEP
+    },
+    Kind {
+        name: "silent-steps",
+        options: Options {
+            silent: true,
+            ..LIKE_MANY
         },
         ..ONESWEEP
     },
@@ -114,8 +127,8 @@ const KINDS: [Kind; 11] = [
     },
     Kind {
         name: "runs-4",
+        options: LIKE_MANY,
         algorithm: "reduce-then-scan-4",
-        ..ONESWEEP
     },
     Kind {
         name: "least-runs-8",
@@ -147,7 +160,15 @@ const LEAST: Options = Options {
     subgroups: Some(false),
     workgroup_storage: Some(16 << 10),
     most_groups: Some(MOST_GROUPS),
+    direct: Some(0),
     runs: Some(RUNS),
+    ..DEFAULT
+};
+
+/// Few keys sorted as many are: their tiles look back step by step.
+const LIKE_MANY: Options = Options {
+    direct: Some(0),
+    like_many: true,
     ..DEFAULT
 };
 
@@ -157,6 +178,8 @@ const DEFAULT: Options = Options {
     workgroup_storage: None,
     tile: None,
     most_groups: None,
+    direct: None,
+    like_many: false,
     runs: None,
     tickets: None,
     silent: false,

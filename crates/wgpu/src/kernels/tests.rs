@@ -10,7 +10,7 @@ use wgpu::naga::{AddressSpace, Module, ShaderStage};
 
 use super::*;
 use crate::tuning::METHODS;
-use crate::tuning::tests::rooms;
+use crate::tuning::tests::{NUMBERS_OF_KEYS, rooms};
 
 fn validated(source: &str) -> Result<(Module, ModuleInfo), String> {
     let module = wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
@@ -68,8 +68,10 @@ fn tilings() -> HashSet<(Tiling, u32, u32)> {
     let mut tilings = HashSet::new();
     for (room, (_, method)) in rooms().iter().flat_map(|room| METHODS.map(|it| (room, it))) {
         for (key_words, value_words) in (1..=2).flat_map(|k| (0..=4).map(move |v| (k, v))) {
-            if let Ok(tiling) = Tiling::choose(room, method, key_words, value_words) {
-                tilings.insert((tiling, key_words, value_words));
+            for keys in NUMBERS_OF_KEYS {
+                if let Ok(tiling) = Tiling::choose(room, method, keys, key_words, value_words) {
+                    tilings.insert((tiling, key_words, value_words));
+                }
             }
         }
     }
@@ -114,9 +116,14 @@ fn every_combination_of_files_is_valid_as_it_stands() {
     for key_words in [1, 2] {
         let [key, staged] = key_files(key_words);
         let passes = rankings.iter().flat_map(|ranking| {
-            ["look_back", "runs"].map(|method| {
-                let pass = ["task", key, "pass", staged, method];
-                [&pass, ranking.files()].concat()
+            [
+                &["look_back", "steps"][..],
+                &["look_back", "leaps"],
+                &["runs"],
+            ]
+            .map(|method| {
+                let pass = ["task", key, "pass", staged];
+                [&pass, method, ranking.files()].concat()
             })
         });
         let others =

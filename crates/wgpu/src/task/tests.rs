@@ -2,8 +2,8 @@
 
 use std::mem::offset_of;
 
-use wgpu::naga::TypeInner;
 use wgpu::naga::front::wgsl;
+use wgpu::naga::{StructMember, TypeInner};
 
 use super::*;
 use crate::shader;
@@ -31,24 +31,28 @@ fn digits_cover_a_range_in_an_even_number_of_passes() {
 }
 
 #[test]
-fn a_task_lies_as_the_shaders_see_it() {
-    let source = shader::source(&["task", "key_32", "begins"], &[], 1);
+fn tasks_and_routes_lie_as_the_shaders_see_them() {
+    let source = shader::source(&["task", "key_32", "scan"], &[], 1);
     let module = wgsl::parse_str(&source).unwrap();
-    let mut types = module.types.iter().map(|(_, ty)| ty);
-    let task = types.find(|ty| ty.name.as_deref() == Some("Task")).unwrap();
-    let TypeInner::Struct { members, span } = &task.inner else {
-        panic!("{task:?}");
+    let theirs = |name: &str| {
+        let mut types = module.types.iter().map(|(_, ty)| ty);
+        let found = types.find(|ty| ty.name.as_deref() == Some(name)).unwrap();
+        let TypeInner::Struct { members, span } = &found.inner else {
+            panic!("{found:?}");
+        };
+        let offset = |member: &StructMember| {
+            let name = member.name.clone();
+            (name.unwrap_or_default(), u64::from(member.offset))
+        };
+        let offsets: Vec<(String, u64)> = members.iter().map(offset).collect();
+        (offsets, u64::from(*span))
     };
-    let theirs: Vec<(&str, usize)> = members
-        .iter()
-        .map(|member| (member.name.as_deref().unwrap_or(""), member.offset as usize))
-        .collect();
     let coder = |at| offset_of!(Task, coder) + at;
-    let ours = [
+    let task = [
         ("n", offset_of!(Task, n)),
         ("counted", offset_of!(Task, counted)),
         ("pass_number", offset_of!(Task, pass_number)),
-        ("passes", offset_of!(Task, passes)),
+        ("route_rows", offset_of!(Task, route_rows)),
         ("tiles", offset_of!(Task, tiles)),
         ("most_groups", offset_of!(Task, most_groups)),
         ("ties", offset_of!(Task, ties)),
@@ -57,9 +61,20 @@ fn a_task_lies_as_the_shaders_see_it() {
         ("float_mask", coder(offset_of!(Coder, float_mask))),
         ("rotate", coder(offset_of!(Coder, rotate))),
         ("infinity", coder(offset_of!(Coder, infinity))),
+        ("digit", offset_of!(Task, digit)),
         ("digits", offset_of!(Task, digits)),
     ];
-    assert_eq!((theirs, *span as usize), (ours.to_vec(), TASK_BYTES));
+    let task = task.map(|(name, at)| (name.to_owned(), at as u64));
+    assert_eq!(theirs("Task"), (task.to_vec(), TASK_BYTES as u64));
+    // The rows that `begins` writes: the dispatch and the move, then the moves and the keys.
+    let route = [
+        ("groups", 0),
+        ("move_number", 12),
+        ("moves", MOVES_AT),
+        ("n", MOVES_AT + 4),
+    ];
+    let route = route.map(|(name, at)| (name.to_owned(), at));
+    assert_eq!(theirs("Route"), (route.to_vec(), ROUTE_BYTES));
 }
 
 #[test]
@@ -71,7 +86,6 @@ fn control_is_as_the_shaders_see_it() {
     for (name, number) in [
         ("MOST_PASSES", MOST_PASSES as u64),
         ("COUNT", COUNT),
-        ("MOVES", MOVES),
         ("HISTOGRAMS", CONTROL_WORDS - 2 * 8 * 256),
         ("BEGINS", CONTROL_WORDS - 8 * 256),
     ] {
