@@ -63,6 +63,7 @@ const DOCUMENTS: &[Document] = &[
             on_device::contenders,
             on_device::contenders,
             on_device::contenders,
+            on_device::contenders,
         ],
     },
     Document {

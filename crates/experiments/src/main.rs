@@ -141,6 +141,13 @@ fn run(cli: &Cli) -> Result<()> {
     let stem = format!("{}-{}", today(), short(&devices[0].name));
     let file = |name: &str| cli.folder.join(format!("{stem}-{name}.json"));
     let due = |name: &str| name.contains(&cli.only);
+    let mut names = BENCHES.iter().map(|experiment| experiment.name);
+    if !names.any(due) && !["first-sort", "text"].into_iter().any(due) {
+        bail!(
+            "no experiment of this build has a name that contains {:?}",
+            cli.only
+        );
+    }
     for experiment in BENCHES.iter().filter(|experiment| due(experiment.name)) {
         println!("\n# {}\n", experiment.name);
         experiment.run(cli.small, &file(experiment.name))?;

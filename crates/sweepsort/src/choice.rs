@@ -110,16 +110,18 @@ pub(crate) const CUDA: Gpu = Gpu {
 
 /// What a GPU through wgpu is taken to cost before one has been tried. It only decides whether to open one:
 /// from then on its own costs do, which are measured, see [`crate::trial`]; GPUs differ too much for one to
-/// stand for all. The rate of the passes is that of an NVIDIA H200 at 2^28 keys of 32 bits in
-/// `results/2026-11-22-h200-wgpu-large.json`. The other three are assumed and not measured: more than a
-/// computer with such a GPU should need, so that one is opened late rather than in vain.
+/// stand for all. These are an NVIDIA H200's through Vulkan: no sort in
+/// `results/2026-11-22-h200-wgpu-host.json` took longer than the fixed time and the link's rate say; the rate of
+/// the passes is that of 2^28 keys in `results/2026-11-22-h200-wgpu-keys.json`. Opening is more than the 0.4 s that
+/// all parts add up to in `results/2026-11-22-h200-first-sort-wgpu.json`, with the longest of the first sorts, for
+/// the trial comes on top.
 pub(crate) const WGPU: Gpu = Gpu {
     engine: Choice::Wgpu,
     device: "GPU for wgpu",
     costs: Costs {
-        fixed_s: 1e-3,
-        link_bytes_per_s: 6e9,
-        memory_bytes_per_s: 1.2e12,
+        fixed_s: 330e-6,
+        link_bytes_per_s: 5e9,
+        memory_bytes_per_s: 1.28e12,
     },
     opening_s: 0.6,
 };
