@@ -4,10 +4,7 @@ use sweepsort_core::Error;
 use sweepsort_wgpu::{Adapter, Kernels, Options, Plan, Shape, Spec, Width};
 
 /// A device with pipeline caches, and an empty one.
-fn device() -> (wgpu::Device, wgpu::PipelineCache) {
-    let all = Adapter::all();
-    let software = all.iter().find(|adapter| adapter.facts().software);
-    let adapter = software.expect("a software adapter; `cargo xtask test` installs one");
+fn device(adapter: &Adapter) -> (wgpu::Device, wgpu::PipelineCache) {
     let (device, _) = pollster::block_on(adapter.wgpu().request_device(&wgpu::DeviceDescriptor {
         required_features: wgpu::Features::PIPELINE_CACHE,
         ..wgpu::DeviceDescriptor::default()
@@ -26,8 +23,11 @@ fn device() -> (wgpu::Device, wgpu::PipelineCache) {
 
 #[test]
 fn pipelines_go_through_the_cache_that_is_given() {
-    let (ours, our_cache) = device();
-    let (_theirs, their_cache) = device();
+    let all = Adapter::all();
+    let software = all.iter().find(|adapter| adapter.facts().software);
+    let adapter = software.expect("a software adapter; `cargo xtask test` installs one");
+    let (ours, our_cache) = device(adapter);
+    let (_theirs, their_cache) = device(adapter);
     let (shape, spec) = (Shape::keys(1000, Width::W32), Spec::natural::<u32>());
     let planned = |cache| {
         let kernels = Kernels::cached(&ours, Options::default(), cache);
