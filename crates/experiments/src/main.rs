@@ -129,25 +129,29 @@ fn run(cli: &Cli) -> Result<()> {
         None => {}
     }
     std::fs::create_dir_all(&cli.folder)?;
+    let due = |name: &str| name.contains(&cli.only);
+    let of_cuda = BENCHES.iter().map(|experiment| experiment.name);
+    let of_cuda = of_cuda.chain(["first-sort", "text"]);
+    let some = of_cuda.clone().any(due);
     #[cfg(feature = "wgpu")]
-    if cli.only == first_sort_wgpu::NAME {
+    if !some && due(first_sort_wgpu::NAME) {
         // It needs no CUDA.
         let record = first_sort_wgpu::run()?;
         let gpu = short(record.machine.gpu.as_deref().unwrap_or_default());
         let file = format!("{}-{gpu}-{}.json", today(), first_sort_wgpu::NAME);
         return write(&cli.folder.join(file), &record);
     }
+    if !some {
+        let names: Vec<&str> = of_cuda.collect();
+        bail!(
+            "no experiment is called {:?}; there are {}",
+            cli.only,
+            names.join(", ")
+        );
+    }
     let devices = Device::all().map_err(|error| anyhow!("{error}"))?;
     let stem = format!("{}-{}", today(), short(&devices[0].name));
     let file = |name: &str| cli.folder.join(format!("{stem}-{name}.json"));
-    let due = |name: &str| name.contains(&cli.only);
-    let mut names = BENCHES.iter().map(|experiment| experiment.name);
-    if !names.any(due) && !["first-sort", "text"].into_iter().any(due) {
-        bail!(
-            "no experiment of this build has a name that contains {:?}",
-            cli.only
-        );
-    }
     for experiment in BENCHES.iter().filter(|experiment| due(experiment.name)) {
         println!("\n# {}\n", experiment.name);
         experiment.run(cli.small, &file(experiment.name))?;

@@ -42,6 +42,7 @@ tests! {
     suite_storage_16384 "wgpu/suite/storage-16384";
     suite_tickets "wgpu/suite/tickets";
     suite_no_tickets "wgpu/suite/no-tickets";
+    suite_barriers_leaps "wgpu/suite/barriers-leaps";
     suite_two_dimensional "wgpu/suite/two-dimensional";
     suite_silent_leaps "wgpu/suite/silent-leaps";
     suite_silent_steps "wgpu/suite/silent-steps";

@@ -110,11 +110,11 @@ pub(crate) const CUDA: Gpu = Gpu {
 
 /// What a GPU through wgpu is taken to cost before one has been tried. It only decides whether to open one:
 /// from then on its own costs do, which are measured, see [`crate::trial`]; GPUs differ too much for one to
-/// stand for all. These are an NVIDIA H200's through Vulkan: no sort in
-/// `results/2026-11-22-h200-wgpu-host.json` took longer than the fixed time and the link's rate say; the rate of
+/// stand for all. These are an NVIDIA H200's through Vulkan: no median in
+/// `results/2026-11-22-h200-wgpu-host.json` is longer than the fixed time and the link's rate say; the rate of
 /// the passes is that of 2^28 keys in `results/2026-11-22-h200-wgpu-keys.json`. Opening is more than the 0.4 s that
-/// all parts add up to in `results/2026-11-22-h200-first-sort-wgpu.json`, with the longest of the first sorts, for
-/// the trial comes on top.
+/// adapter, device and the longest of the first sorts add up to in
+/// `results/2026-11-22-h200-first-sort-wgpu.json`, for the trial comes on top.
 pub(crate) const WGPU: Gpu = Gpu {
     engine: Choice::Wgpu,
     device: "GPU for wgpu",

@@ -316,7 +316,7 @@ impl Plan {
     }
 
     /// Bytes of workspace that a sort needs: as much as keys and values, for an index twice the keys, and for
-    /// onesweep an eleventh of the keys more, of up to 2^20 keys a quarter. Never nothing.
+    /// onesweep an eleventh to a quarter of the keys more, by the size of tiles. Never nothing.
     pub fn workspace_bytes(&self) -> u64 {
         self.spans.bytes
     }

@@ -1,7 +1,7 @@
 //! Memory that is short is an error, and the device goes on.
 
 use anyhow::{Result, bail, ensure};
-use sweepsort_core::{Engine, Error, Spec, Task, ValuesMut, WordsMut};
+use sweepsort_core::{Engine, Error, Shape, Spec, Task, ValuesMut, Width, WordsMut};
 use sweepsort_wgpu::Options;
 
 use super::Place;
@@ -28,6 +28,7 @@ pub fn run(place: Place) -> Result<usize> {
         Place::Software => FEW_KEYS,
     };
     // So that no kernel has to be built when memory is short.
+    rig.plan(Shape::pairs(KEYS, Width::W32, 16), &spec)?;
     Host::new(keys).sorted(&rig, &spec)?;
     let mut host = Host::new(KEYS);
     let before = host.clone();

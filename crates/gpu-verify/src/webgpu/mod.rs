@@ -142,6 +142,26 @@ const KINDS: [Kind; 13] = [
     },
 ];
 
+/// Kinds that came after the last run on a GPU, and join the others with the next: software alone has them.
+const NEW_KINDS: [Kind; 2] = [
+    Kind {
+        name: "barriers-leaps",
+        options: Options {
+            subgroups: Some(false),
+            ..DEFAULT
+        },
+        ..ONESWEEP
+    },
+    Kind {
+        name: "two-dimensional-steps",
+        options: Options {
+            most_groups: Some(MOST_GROUPS),
+            ..LIKE_MANY
+        },
+        ..ONESWEEP
+    },
+];
+
 /// The method that is the engine's choice where nothing speaks against it, as the engine does it by itself.
 const ONESWEEP: Kind = Kind {
     name: "default",
@@ -196,7 +216,11 @@ pub fn wgpu_cases(place: Place) -> Vec<Case> {
         case("canaries".to_owned(), guards::run),
         case("threads".to_owned(), threads::run),
     ];
-    for kind in KINDS {
+    let new: &[Kind] = match place {
+        Place::Gpu => &[],
+        Place::Software => &NEW_KINDS,
+    };
+    for &kind in KINDS.iter().chain(new) {
         cases.push(Case::new(format!("wgpu/suite/{}", kind.name), move || {
             told(suites::run(place, kind))
         }));

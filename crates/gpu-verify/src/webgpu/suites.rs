@@ -32,8 +32,8 @@ fn scope(place: Place, kind: Kind) -> (Scope, usize) {
     (scope, step)
 }
 
-/// The table on a kind of shaders, with the sizes of their tiles and those around; then [`MANY`] keys. Returns
-/// how many cases there were.
+/// The table on a kind of shaders, with the sizes of the tiles that a few keys have, and those around; then
+/// [`MANY`] keys. Returns how many cases there were.
 ///
 /// # Errors
 /// The first case that fails; one that is refused, though it is not of keys of 128 bits; one of those that
