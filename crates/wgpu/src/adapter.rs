@@ -85,6 +85,11 @@ impl Adapter {
         Ok(all.swap_remove(choose(&facts, asked.as_deref())?))
     }
 
+    /// The first software adapter, such as Mesa's lavapipe, for programs that are tried without a GPU.
+    pub fn software() -> Option<Adapter> {
+        Self::all().into_iter().find(|it| it.facts.software)
+    }
+
     /// What is known of it.
     pub fn facts(&self) -> &Facts {
         &self.facts

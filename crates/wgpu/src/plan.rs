@@ -180,9 +180,9 @@ impl Plan {
         let device = kernels.device();
         let passes = plan.digits.len() as u32;
         let tasks = plan.tasks(spec, tiles);
-        let stride = stride(TASK_BYTES as u64, kernels.limits());
+        let task_stride = stride(TASK_BYTES as u64, kernels.limits());
         let route_stride = plan.route_stride();
-        let bytes = stride * tasks.len() as u64;
+        let bytes = u64::from(task_stride) * tasks.len() as u64;
         let (tasks, control, routes) = scoped_memory(device, bytes, || {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("sweepsort tasks"),
@@ -192,7 +192,7 @@ impl Plan {
             });
             if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
                 for (i, task) in tasks.iter().enumerate() {
-                    let at = i * stride as usize;
+                    let at = i * task_stride as usize;
                     mapped
                         .slice(at..at + TASK_BYTES)
                         .copy_from_slice(bytemuck::bytes_of(task));
@@ -235,7 +235,7 @@ impl Plan {
             pass: pipeline(Stage::Pass { value_words })?,
             tasks,
             control,
-            task_stride: stride as u32,
+            task_stride,
             route_groups: [(1, None), (2, Some(ROUTE_BYTES))].map(|(layout, size)| {
                 device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: Some("sweepsort routes"),
@@ -292,7 +292,7 @@ impl Plan {
 
     /// Bytes from route to route.
     fn route_stride(&self) -> u32 {
-        stride(ROUTE_BYTES, self.kernels.limits()) as u32
+        stride(ROUTE_BYTES, self.kernels.limits())
     }
 
     /// The shape that it is for.
@@ -511,8 +511,8 @@ impl Spans {
 }
 
 /// Bytes from one to the next in a buffer whose elements have so many and are bound each on its own.
-fn stride(bytes: u64, limits: &wgpu::Limits) -> u64 {
-    bytes.next_multiple_of(limits.min_uniform_buffer_offset_alignment.into())
+fn stride(bytes: u64, limits: &wgpu::Limits) -> u32 {
+    (bytes as u32).next_multiple_of(limits.min_uniform_buffer_offset_alignment)
 }
 
 /// The names of the methods that there are, and of the choice between them.
@@ -693,7 +693,7 @@ mod tests {
             for bytes in [ROUTE_BYTES, TASK_BYTES as u64] {
                 let stride = stride(bytes, &limits);
                 assert!(
-                    stride.is_multiple_of(alignment.into()) && stride >= bytes,
+                    stride.is_multiple_of(alignment) && u64::from(stride) >= bytes,
                     "{bytes} bytes, aligned to {alignment}: {stride}"
                 );
             }

@@ -7,10 +7,8 @@ use sweepsort_core::{DataState, Engine, Error, Task, WordsMut};
 const KEYS: usize = 3000;
 
 fn engine() -> WgpuEngine {
-    let all = Adapter::all();
-    let software = all.iter().find(|adapter| adapter.facts().software);
-    let adapter = software.expect("a software adapter; `cargo xtask test` installs one");
-    WgpuEngine::on(adapter, Options::default()).unwrap()
+    let adapter = Adapter::software().expect("a software adapter; `cargo xtask test` installs one");
+    WgpuEngine::on(&adapter, Options::default()).unwrap()
 }
 
 fn keys() -> Vec<u32> {

@@ -27,11 +27,8 @@ impl Rig {
     pub fn open(place: Place, options: Options) -> Result<Rig> {
         let adapter = match place {
             Place::Gpu => Adapter::preferred()?,
-            Place::Software => {
-                let mut all = Adapter::all().into_iter();
-                let found = all.find(|adapter| adapter.facts().software);
-                found.context("no software adapter is installed, such as Mesa's lavapipe")?
-            }
+            Place::Software => Adapter::software()
+                .context("no software adapter is installed, such as Mesa's lavapipe")?,
         };
         let engine = WgpuEngine::on(&adapter, options)?;
         Ok(Rig {

@@ -20,9 +20,7 @@ fn on_it(name: &str, test: fn()) {
     if std::env::var_os(CHILD).is_some() {
         return test();
     }
-    let all = Adapter::all();
-    let software = all.iter().find(|adapter| adapter.facts().software);
-    let adapter = software.expect("a software adapter; `cargo xtask test` installs one");
+    let adapter = Adapter::software().expect("a software adapter; `cargo xtask test` installs one");
     let name = format!("software_adapter::{name}");
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &name, "--nocapture"])
