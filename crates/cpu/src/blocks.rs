@@ -18,10 +18,10 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
 use crate::source::Source;
-use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, PARTITION_BITS};
+use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, FIRST_BITS};
 
-/// The most buckets of a partition.
-const BUCKETS: usize = 1 << PARTITION_BITS;
+/// The most buckets.
+const BUCKETS: usize = 1 << FIRST_BITS;
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
@@ -51,7 +51,7 @@ pub(crate) struct Run<W> {
     /// Bits in which some code differs from the reference.
     pub(crate) varying: W,
     /// Where they went: buckets and pieces of them, those of each bucket in order.
-    pub(crate) pieces: Vec<(u8, Range<usize>)>,
+    pub(crate) pieces: Vec<(u16, Range<usize>)>,
 }
 
 impl<W: Word> Open<W> {
@@ -90,7 +90,7 @@ impl<W: Word> Open<W> {
         };
         for (bucket, (start, &place)) in self.starts.iter_mut().zip(&self.places).enumerate() {
             if *start < place {
-                run.pieces.push((bucket as u8, *start..place));
+                run.pieces.push((bucket as u16, *start..place));
                 *start = place;
             }
         }
@@ -189,16 +189,16 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let (source, room) = (self.classify.source, self.room);
         let full = self.blocks.records - 1;
         let pieces = &mut run.pieces;
-        let put = |strip: Range<usize>, buckets: &[u8]| {
-            for (i, &bucket) in strip.zip(buckets) {
-                let place = &mut places[usize::from(bucket)];
-                let at = *place;
-                // SAFETY: the caller's promise. A place is within an open block, and a full block is
-                // followed by another before the next record.
-                unsafe {
-                    let (_, record) = source.load(i);
-                    room.store(at, record);
-                }
+        let put = |first: usize, codes: &[W], buckets: &[u16]| {
+            for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
+                // SAFETY: the caller's promise. There are places for all buckets. Each is within an open
+                // block, and a full block is followed by another before the next record.
+                let (place, at) = unsafe {
+                    let place = places.get_unchecked_mut(usize::from(bucket));
+                    room.store(*place, source.record(first + i, code));
+                    let at = *place;
+                    (place, at)
+                };
                 room.prefetch(at);
                 *place = at + 1;
                 if (at + 1) & full == 0 {
@@ -218,5 +218,90 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         // SAFETY: the caller's promise.
         let varying = unsafe { self.classify.strips(stretch, self.reference, put) };
         run.varying = run.varying | varying;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::Classifier;
+    use crate::columns::Fixed;
+    use crate::instructions::Instructions;
+    use crate::placing::Placing;
+    use crate::reading::Plain;
+    use crate::source::Stored;
+
+    /// By any number of buckets, and whatever finds them: the pieces of a bucket are its records, in the order
+    /// of the input.
+    #[test]
+    fn pieces_are_buckets_in_order() {
+        let n = 50_000;
+        let mut keys: Vec<u32> = (1..=n as u32)
+            .map(|i| i.wrapping_mul(0x9e37_79b9))
+            .collect();
+        let mut values: Vec<u32> = (0..n as u32).collect();
+        let payload = Fixed::<4>;
+        let columns = Columns::new(keys.as_mut_ptr(), values.as_mut_ptr().cast(), payload);
+        let all = [
+            Instructions::Portable,
+            Instructions::Avx2,
+            Instructions::Avx512,
+        ];
+        for instructions in all {
+            for bits in [1, 8, FIRST_BITS] {
+                if instructions > Instructions::detect() {
+                    continue;
+                }
+                let range = [1 << 20, u32::MAX - (1 << 20)];
+                let classifier = Classifier::even(range, bits);
+                let (blocks, mut open) = Blocks::new(n, 8, 1, 1 << bits);
+                let places = Blocks::room(n, 8, 1, 1 << bits);
+                let (mut room, mut room_values) = (vec![0u32; places], vec![0u32; places]);
+                let scatter = Scatter {
+                    classify: Classify {
+                        source: Stored {
+                            columns,
+                            reading: Plain,
+                        },
+                        mask: u32::MAX,
+                        classifier: &classifier,
+                        instructions,
+                    },
+                    room: Columns::new(room.as_mut_ptr(), room_values.as_mut_ptr().cast(), payload),
+                    blocks: &blocks,
+                    reference: 0,
+                    alike: false,
+                };
+                for stretch in [0..n / 3, n / 3..n] {
+                    // SAFETY: there are `n` records, and the room is one for them.
+                    unsafe { scatter.run(stretch, &mut open[0]) };
+                }
+                let mut pieces: Vec<_> = Open::runs(open)
+                    .into_iter()
+                    .flat_map(|run| run.pieces)
+                    .collect();
+                pieces.sort_by_key(|(bucket, _)| *bucket);
+                let found: Vec<(u16, u32)> = pieces
+                    .into_iter()
+                    .flat_map(|(bucket, piece)| piece.map(move |at| (bucket, at)))
+                    .map(|(bucket, at)| {
+                        let value = room_values[at];
+                        assert_eq!(
+                            room[at], keys[value as usize],
+                            "{instructions:?}, {bits} bits"
+                        );
+                        (bucket, value)
+                    })
+                    .collect();
+                let placing = Placing::new(range[0], range[1] - range[0], 1 << bits);
+                let bucket = |&value: &u32| {
+                    let key = keys[value as usize].clamp(range[0], range[1]);
+                    (placing.of(key) as u16, value)
+                };
+                let mut expected: Vec<_> = values.iter().map(bucket).collect();
+                expected.sort();
+                assert!(found == expected, "{instructions:?}, {bits} bits");
+            }
+        }
     }
 }

@@ -20,9 +20,14 @@ use crate::placing::Placing;
 use crate::sample::is_even;
 use crate::source::Source;
 use crate::splitters::Splitters;
+use crate::tuning::PARTITION_BITS;
 
 /// Records whose buckets are found together.
 const STRIP: usize = 256;
+/// Records that are put to their buckets before the machine is told of others that it will soon read.
+const FEW: usize = 16;
+/// How far ahead those are. Machines foresee a read along the input, but not beyond the end of a page.
+const AHEAD: usize = 512;
 
 /// See the [module](self).
 pub(crate) enum Classifier<W> {
@@ -38,7 +43,8 @@ pub(crate) enum Classifier<W> {
 }
 
 impl<W: Word> Classifier<W> {
-    /// Up to `1 << bits` buckets for codes such as those of a sample, which is in order.
+    /// Up to `1 << bits` buckets for codes such as those of a sample, which is in order; if they are skewed, up
+    /// to as many as [`PARTITION_BITS`] number.
     pub(crate) fn new(sample: &[W], bits: u32) -> Self {
         let (first, last) = (sample[0], sample[sample.len() - 1]);
         // What lies beyond the sample is likely no further away than a few of its steps.
@@ -55,7 +61,7 @@ impl<W: Word> Classifier<W> {
             Classifier::Even {
                 placing, buckets, ..
             } if !is_even(sample, &placing, buckets) => {
-                Classifier::Sampled(Box::new(Splitters::new(sample, bits)))
+                Classifier::Sampled(Box::new(Splitters::new(sample, bits.min(PARTITION_BITS))))
             }
             even => even,
         }
@@ -88,49 +94,55 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// The buckets of some codes, by vectors for words as wide.
+    /// The buckets of some codes, of whose bits those of a mask count, by vectors for words as wide.
     ///
     /// # Safety
     /// The machine has the lanes' instructions.
     #[inline(always)]
-    unsafe fn by_lanes<L: Lanes>(&self, codes: &mut [W; STRIP], buckets: &mut [u8; STRIP]) {
+    unsafe fn by_lanes<L: Lanes>(&self, codes: &[W; STRIP], mask: W, buckets: &mut [u16; STRIP]) {
         match self {
             Classifier::Even { range, placing, .. } => {
-                for code in codes.iter_mut() {
-                    *code = (*code).max(range[0]).min(range[1]);
-                }
                 let placing = placing.cast::<L::Word>();
-                let mut places = [0u32; STRIP];
+                let [least, greatest, mask] =
+                    [range[0], range[1], mask].map(|code| L::Word::truncate(code.widen()));
                 for at in (0..STRIP).step_by(L::LANES) {
-                    // SAFETY: there are as many codes and places.
+                    // SAFETY: there are as many codes and buckets.
                     unsafe {
-                        let codes = codes.as_ptr().add(at).cast();
-                        L::places(codes, &placing, places.as_mut_ptr().add(at));
+                        let codes = L::load(codes.as_ptr().add(at).cast());
+                        let codes = L::and(codes, L::splat(mask));
+                        let codes = L::min(L::max(codes, L::splat(least)), L::splat(greatest));
+                        L::store_16(buckets.as_mut_ptr().add(at), L::places(codes, &placing));
                     }
-                }
-                for (bucket, place) in buckets.iter_mut().zip(places) {
-                    *bucket = place as u8;
                 }
             }
             Classifier::Sampled(splitters) => {
                 let splitters = splitters.cast::<L::Word>();
+                let codes = codes.map(|code| code & mask);
                 let codes = codes.as_ptr().cast();
+                let mut below = [0u8; STRIP];
                 // SAFETY: there are as many codes and buckets.
-                unsafe { splitters.strip::<L>(codes, STRIP, buckets.as_mut_ptr()) }
+                unsafe { splitters.strip::<L>(codes, STRIP, below.as_mut_ptr()) }
+                *buckets = below.map(u16::from);
             }
         }
     }
 
-    /// The buckets of some codes, by any machine.
-    fn by_scalars(&self, codes: &[W], buckets: &mut [u8; STRIP]) {
+    /// The same, by any machine.
+    fn by_scalars(&self, codes: &[W], mask: W, buckets: &mut [u16; STRIP]) {
         match self {
             Classifier::Even { range, placing, .. } => {
                 for (bucket, code) in buckets.iter_mut().zip(codes) {
-                    *bucket = placing.of((*code).max(range[0]).min(range[1])) as u8;
+                    *bucket = placing.of((*code & mask).max(range[0]).min(range[1])) as u16;
                 }
             }
             Classifier::Sampled(splitters) => {
-                splitters.strip_portable(codes, &mut buckets[..codes.len()]);
+                let (mut masked, mut below) = ([W::ZERO; STRIP], [0u8; STRIP]);
+                let masked = &mut masked[..codes.len()];
+                for (masked, &code) in masked.iter_mut().zip(codes) {
+                    *masked = code & mask;
+                }
+                splitters.strip_portable(masked, &mut below[..codes.len()]);
+                *buckets = below.map(u16::from);
             }
         }
     }
@@ -146,8 +158,8 @@ pub(crate) struct Classify<'a, W, S> {
 }
 
 impl<W: Word, S> Classify<'_, W, S> {
-    /// Calls `put` with each strip of a range of records, and their buckets. Returns the bits in which some
-    /// code differs from `reference`.
+    /// Calls `put` with a few records of a range after the other: the first one's number, their codes and
+    /// their buckets. Returns the bits in which some code differs from `reference`.
     ///
     /// # Safety
     /// The source has the records, and nobody writes them now. The machine has the instructions.
@@ -156,13 +168,13 @@ impl<W: Word, S> Classify<'_, W, S> {
         &self,
         range: Range<usize>,
         reference: W,
-        mut put: impl FnMut(Range<usize>, &[u8]),
+        mut put: impl FnMut(usize, &[W], &[u16]),
     ) -> W
     where
         S: Source<W, P>,
     {
         let mut varying = W::ZERO;
-        let mut buckets = [0u8; STRIP];
+        let (mut codes, mut buckets) = ([W::ZERO; STRIP], [0u16; STRIP]);
         for start in range.clone().step_by(STRIP) {
             let strip = start..range.end.min(start + STRIP);
             let work = Strip {
@@ -171,13 +183,18 @@ impl<W: Word, S> Classify<'_, W, S> {
                 mask: self.mask,
                 classifier: self.classifier,
                 reference,
+                codes: &mut codes,
                 buckets: &mut buckets,
                 payload: PhantomData,
             };
             // SAFETY: the caller's promise.
             varying = varying | unsafe { work.classify(self.instructions) };
-            let n = strip.len();
-            put(strip, &buckets[..n]);
+            let codes = codes[..strip.len()].chunks(FEW);
+            let buckets = buckets[..strip.len()].chunks(FEW);
+            for ((codes, buckets), first) in codes.zip(buckets).zip(strip.step_by(FEW)) {
+                self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+                put(first, codes, buckets);
+            }
         }
         varying
     }
@@ -193,7 +210,9 @@ struct Strip<'a, W, P, S> {
     classifier: &'a Classifier<W>,
     /// Any code.
     reference: W,
-    buckets: &'a mut [u8; STRIP],
+    /// Room for the codes.
+    codes: &'a mut [W; STRIP],
+    buckets: &'a mut [u16; STRIP],
     payload: PhantomData<P>,
 }
 
@@ -205,26 +224,27 @@ impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
     unsafe fn classify(self, instructions: Instructions) -> W {
         // SAFETY: the caller's promise.
         unsafe {
-            by_vectors::<W, _>(instructions, self).unwrap_or_else(|strip| {
-                let (codes, varying) = strip.codes();
-                let codes = &codes[..strip.range.len()];
-                strip.classifier.by_scalars(codes, strip.buckets);
+            by_vectors::<W, _>(instructions, self).unwrap_or_else(|mut strip| {
+                let varying = strip.read();
+                let codes = &strip.codes[..strip.range.len()];
+                strip
+                    .classifier
+                    .by_scalars(codes, strip.mask, strip.buckets);
                 varying
             })
         }
     }
 
-    /// The codes, zeros behind them, and the bits in which some differ from the reference.
+    /// Reads the codes, and finds the bits in which some differ from the reference.
     #[inline(always)]
-    unsafe fn codes(&self) -> ([W; STRIP], W) {
-        let mut codes = [W::ZERO; STRIP];
+    unsafe fn read(&mut self) -> W {
         let mut varying = W::ZERO;
-        for (code, i) in codes.iter_mut().zip(self.range.clone()) {
+        for (code, i) in self.codes.iter_mut().zip(self.range.clone()) {
             // SAFETY: the caller's promise.
-            *code = unsafe { self.source.code(i) } & self.mask;
+            *code = unsafe { self.source.code(i) };
             varying = varying | (*code ^ self.reference);
         }
-        (codes, varying)
+        varying & self.mask
     }
 }
 
@@ -234,11 +254,12 @@ impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
     /// # Safety
     /// As [`Strip::classify`].
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> W {
+    unsafe fn run<L: Lanes>(mut self) -> W {
         // SAFETY: the caller's promise.
         unsafe {
-            let (mut codes, varying) = self.codes();
-            self.classifier.by_lanes::<L>(&mut codes, self.buckets);
+            let varying = self.read();
+            self.classifier
+                .by_lanes::<L>(self.codes, self.mask, self.buckets);
             varying
         }
     }

@@ -299,29 +299,40 @@ impl<W: Word, P: Payload> Columns<W, P> {
         Columns::new(self.keys.cast(), self.payloads, self.payload)
     }
 
-    /// Says that records a line behind `i` will soon be written.
+    /// Says that records half a line behind `i` will soon be written: of a whole line, half of all lines
+    /// that are held would wait, and fill a first level cache.
     #[inline(always)]
     pub(crate) fn prefetch(self, i: usize) {
-        self.prefetch_line(i, 1);
+        self.prefetch_bytes(i, LINE / 2);
     }
 
     /// Says that records from `i` on, and a line behind them, will soon be written.
     pub(crate) fn prefetch_start(self, i: usize) {
-        self.prefetch_line(i, 0);
-        self.prefetch_line(i, 1);
+        self.prefetch_bytes(i, 0);
+        self.prefetch_bytes(i, LINE);
     }
 
+    /// Fetches what lies so many bytes behind key and payload `i`.
     #[inline(always)]
-    fn prefetch_line(self, i: usize, line: usize) {
-        prefetch(
-            self.keys
-                .wrapping_add(i)
-                .cast::<u8>()
-                .wrapping_add(64 * line),
-        );
+    fn prefetch_bytes(self, i: usize, bytes: usize) {
+        prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(bytes));
         if self.payload.bytes() > 0 {
             let payload = self.payloads.wrapping_add(i * self.payload.bytes());
-            prefetch(payload.wrapping_add(64 * line));
+            prefetch(payload.wrapping_add(bytes));
+        }
+    }
+
+    /// Says that some records will soon be used.
+    #[inline(always)]
+    pub(crate) fn fetch(self, range: Range<usize>) {
+        let keys: *const u8 = self.keys.wrapping_add(range.start).cast();
+        for at in (0..range.len() * size_of::<W>()).step_by(LINE) {
+            prefetch(keys.wrapping_add(at));
+        }
+        let bytes = self.payload.bytes();
+        let payloads = self.payloads.wrapping_add(range.start * bytes);
+        for at in (0..range.len() * bytes).step_by(LINE) {
+            prefetch(payloads.wrapping_add(at));
         }
     }
 
@@ -377,6 +388,9 @@ impl<W: Word, P: Payload> Columns<W, P> {
     }
 }
 
+/// Bytes of a line of the caches.
+pub(crate) const LINE: usize = 64;
+
 /// Lines of a piece that are fetched ahead: then the machine has seen where it goes.
 const FETCHED_LINES: usize = 8;
 
@@ -423,7 +437,7 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
             if let Some(next) = self.ranges.get(i + 1) {
                 let next = self.columns.keys.wrapping_add(next.start).cast::<u8>();
                 for line in 0..FETCHED_LINES {
-                    prefetch(next.wrapping_add(64 * line));
+                    prefetch(next.wrapping_add(LINE * line));
                 }
             }
             // SAFETY: the caller's promise.

@@ -13,8 +13,11 @@ use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::source::Source;
 use crate::tuning::PARTITION_BITS;
 
+/// The most buckets of a further partition.
+pub(crate) const BUCKETS: usize = 1 << PARTITION_BITS;
+
 /// Counters of a partition's buckets.
-pub(crate) type Counts = [usize; 1 << PARTITION_BITS];
+pub(crate) type Counts = [usize; BUCKETS];
 
 /// Records that one worker reads, and what it saw.
 pub(crate) struct Chunk<W> {
@@ -68,17 +71,17 @@ impl<W: Word> Chunk<W> {
         classify: Classify<'_, W, S>,
     ) {
         // Neighbours often have the same bucket; four tables keep them from waiting for each other.
-        let mut tables = [[0usize; 1 << PARTITION_BITS]; 4];
+        let mut tables = [[0usize; BUCKETS]; 4];
         for piece in &self.pieces {
-            let count = |_: Range<usize>, buckets: &[u8]| {
+            let count = |_: usize, _: &[W], buckets: &[u16]| {
                 let (fours, rest) = buckets.as_chunks::<4>();
                 for four in fours {
                     for (table, &bucket) in tables.iter_mut().zip(four) {
-                        table[usize::from(bucket)] += 1;
+                        table[usize::from(bucket) & (BUCKETS - 1)] += 1;
                     }
                 }
                 for &bucket in rest {
-                    tables[0][usize::from(bucket)] += 1;
+                    tables[0][usize::from(bucket) & (BUCKETS - 1)] += 1;
                 }
             };
             // SAFETY: the caller's promise.

@@ -12,15 +12,15 @@ use crate::classify::Classifier;
 use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
-use crate::local::{self, Local, Shape, passes};
+use crate::local::{Local, Shape, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
-    TIMED_FROM,
+    ALL_LOCAL_BYTES, ALONE_THREADS, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
+    STACK_BYTES, TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -86,7 +86,7 @@ impl Measure {
     /// Bytes of scratch with `threads` workers.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
-        if self.fits_one() && (threads == 1 || self.n < PARALLEL_FROM) {
+        if self.is_one(threads) {
             data + self.one_bytes()
         } else {
             let room = job::column_bytes(self.room(threads), self.shape.record);
@@ -100,8 +100,8 @@ impl Measure {
 
     /// Bits that number the buckets of the first partition.
     fn partition_bits(&self, threads: usize) -> u32 {
-        let most = self.shape.most_records(worker_bytes(threads));
-        local::partition_bits(self.n, most, threads)
+        self.shape
+            .first_bits(self.n, threads, worker_bytes(threads))
     }
 
     /// Records that the first partition's room has places for.
@@ -118,9 +118,9 @@ impl Measure {
         }
     }
 
-    /// Whether an input is a single bucket.
-    fn fits_one(&self) -> bool {
-        self.n <= self.shape.most_records(LOCAL_BYTES)
+    /// Whether an input is a single bucket, which one thread sorts.
+    fn is_one(&self, threads: usize) -> bool {
+        self.shape.fits_one(self.n) && (threads <= ALONE_THREADS || self.n < PARALLEL_FROM)
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -131,13 +131,14 @@ impl Measure {
         if self.n < 2 || bits.is_empty() {
             return digits;
         }
-        if !self.fits_one() || (threads > 1 && self.n >= PARALLEL_FROM) {
+        if !self.is_one(threads) {
             let most = self.shape.most_records(worker_bytes(threads));
+            let mut wanted = self.partition_bits(threads);
             loop {
-                let wanted = local::partition_bits(bucket, most, threads);
                 let digit = digit_below(top, bits.start, wanted);
                 digits.push(digit);
                 (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
+                wanted = self.shape.partition_bits(bucket, threads);
                 if bucket <= most || top == bits.start {
                     break;
                 }
@@ -243,11 +244,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 ..report
             });
         }
-        let several = self.n >= PARALLEL_FROM;
+        let measure = self.measure(means);
+        let several = self.n >= PARALLEL_FROM && !measure.is_one(means.pool.threads());
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
             unsafe {
-                if crew.threads() == 1 && self.measure(means).fits_one() {
+                if measure.is_one(crew.threads()) {
                     self.run_one(report, means)
                 } else {
                     self.run_many(report, crew, means)
@@ -311,7 +313,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if !S::STAYS {
                 // Payloads lie there already, if there are any.
                 for (i, key) in data.keys_room(n).iter_mut().enumerate() {
-                    key.write(self.source.load(i).1.0);
+                    key.write(self.source.record(i, self.source.code(i)).0);
                 }
             }
             let all = 0..n;

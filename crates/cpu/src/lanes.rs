@@ -41,8 +41,12 @@ pub(crate) trait Lanes: Copy {
     unsafe fn load_row(from: *const Self::Word, counts: Self::Vector, row: u8) -> Self::Vector;
     /// `a`, with all ones in the lanes whose count is at most `row`.
     unsafe fn pad(a: Self::Vector, counts: Self::Vector, row: u8) -> Self::Vector;
-    /// The places of a vector of keys.
-    unsafe fn places(keys: *const Self::Word, placing: &Placing<Self::Word>, places: *mut u32);
+    /// The places of some keys.
+    unsafe fn places(keys: Self::Vector, placing: &Placing<Self::Word>) -> Self::Vector;
+    /// Stores the lowest 32 bits of each lane.
+    unsafe fn store_32(to: *mut u32, vector: Self::Vector);
+    /// Stores the lowest 16 bits of each lane.
+    unsafe fn store_16(to: *mut u16, vector: Self::Vector);
     /// Whether there are instructions to pick payloads.
     const PICKS: bool;
     /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`

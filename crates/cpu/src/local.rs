@@ -14,13 +14,13 @@ use sweepsort_core::Word;
 
 use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::Instructions;
-use crate::lanes::by_vectors;
+use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
-    BINS_SKIPPED_MAX, BUCKETS_IN_MOST, BUCKETS_PER_WORKER, INSERTION_MAX, PARTITION_BITS,
-    PASSES_BYTES, QUICK_BYTES,
+    BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
+    INSERTION_MAX, LOCAL_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_WIDE,
 };
 use passes::Tables;
 
@@ -51,6 +51,35 @@ impl Shape {
         }
     }
 
+    /// Whether an input of `n` records is a single bucket, where one thread sorts it.
+    pub(crate) fn fits_one(self, n: usize) -> bool {
+        match self.vectors {
+            true => bins::bytes(n, self.record) <= LOCAL_BYTES,
+            false => n <= self.most_records(LOCAL_BYTES),
+        }
+    }
+
+    /// Bits that number the buckets into which `n` records are best partitioned: as many as bring buckets
+    /// well into the cache and give every worker some.
+    pub(crate) fn partition_bits(self, n: usize, threads: usize) -> u32 {
+        let bucket = match self.vectors {
+            true => bins::most_records(BUCKET_SLOTS_BYTES, self.record),
+            false => BUCKET_BYTES / self.record,
+        };
+        let buckets = (n / bucket.max(1)).max(threads * BUCKETS_PER_WORKER);
+        (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
+    }
+
+    /// The same for the first partition, which may have more of them: so many that a local sort with `bytes`
+    /// bytes of memory takes each bucket, with some to spare for one that is larger than others.
+    pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> u32 {
+        let bits = self.partition_bits(n, threads);
+        let most = self.most_records(bytes) / 4 * 3;
+        (bits..FIRST_BITS)
+            .find(|bits| n >> bits <= most)
+            .unwrap_or(FIRST_BITS)
+    }
+
     /// The most records that are sorted locally with so many bytes of memory.
     pub(crate) fn most_records(self, bytes: usize) -> usize {
         match bins::most_records(bytes, self.record) {
@@ -58,13 +87,6 @@ impl Shape {
             _ => PASSES_BYTES.min(bytes.saturating_sub(16)) / self.record,
         }
     }
-}
-
-/// Bits that number the buckets into which `n` records are best partitioned, where up to `most` are sorted
-/// locally: as many as bring buckets well into the cache and give every worker some.
-pub(crate) fn partition_bits(n: usize, most: usize, threads: usize) -> u32 {
-    let buckets = (n / (most / BUCKETS_IN_MOST).max(1)).max(threads * BUCKETS_PER_WORKER);
-    (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
 }
 
 /// Whether bins are worth a try. Keys that crowd in one bucket often do so in the next ones; each
@@ -106,6 +128,7 @@ pub(crate) struct Local<W, R, T> {
     bytes: usize,
     /// Buckets of up to so many records are small enough.
     most: usize,
+    shape: Shape,
     /// How memory is read.
     pub(crate) reading: R,
     /// The bits that count.
@@ -129,6 +152,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             instructions,
             bytes,
             most: shape.most_records(bytes),
+            shape,
             reading,
             mask,
             sink,
@@ -148,7 +172,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
 
     /// Bits that number the buckets into which `n` records are best partitioned.
     pub(crate) fn partition_bits(&self, n: usize, crew: Crew) -> u32 {
-        partition_bits(n, self.most, crew.threads())
+        self.shape.partition_bits(n, crew.threads())
     }
 
     /// Whether a bucket is small enough.
@@ -204,7 +228,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let few = n * quick::word_bytes::<W, P>(from.payload()) <= QUICK_BYTES;
+            let word_bytes = quick::word_bytes::<W, P>(from.payload());
+            let few = match (self.instructions, word_bytes) {
+                (Instructions::Avx512, 4) => n * word_bytes <= QUICK_BYTES_WIDE,
+                _ => n * word_bytes <= QUICK_BYTES,
+            };
             let quick = || {
                 let from = from.together(to);
                 quick::sort(self.instructions, from, to, n, own, self.bytes)
@@ -238,25 +266,68 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let mut start = 0;
         // SAFETY: runs lie within the `n` records.
         unsafe {
-            while start + 1 < n {
+            loop {
+                let tie = Tie {
+                    keys: data.from(start).keys(n - start),
+                    mask: self.mask,
+                };
+                start +=
+                    by_vectors::<W, _>(self.instructions, tie).unwrap_or_else(|tie| tie.find());
+                if start + 1 >= n {
+                    return passes;
+                }
                 let shown = data.key(start) & self.mask;
-                let mut end = start + 1;
+                let mut end = start + 2;
                 while end < n && data.key(end) & self.mask == shown {
                     end += 1;
                 }
-                if end - start > 1 {
-                    let run = data.from(start);
-                    for word in run.keys_mut(end - start) {
-                        *word = self.sink.reword(*word, window);
-                    }
-                    let all = 0..end - start;
-                    let records = Pieces::new(run, slice::from_ref(&all));
-                    passes = passes.max(self.sort(records, run, own, window));
+                let run = data.from(start);
+                for word in run.keys_mut(end - start) {
+                    *word = self.sink.reword(*word, window);
                 }
+                let all = 0..end - start;
+                let records = Pieces::new(run, slice::from_ref(&all));
+                passes = passes.max(self.sort(records, run, own, window));
                 start = end;
             }
         }
-        passes
+    }
+}
+
+/// The search for the first key that ties with the next one.
+struct Tie<'a, W> {
+    keys: &'a [W],
+    /// The bits that count.
+    mask: W,
+}
+
+impl<W: Word> Tie<'_, W> {
+    /// The number of that key; of the last one, if none ties.
+    #[inline(always)]
+    fn find(self) -> usize {
+        /// Keys that are looked at together.
+        const STRIP: usize = 64;
+        let ties = |pair: (&W, &W)| (*pair.0 ^ *pair.1) & self.mask == W::ZERO;
+        let last = self.keys.len().saturating_sub(1);
+        let (keys, next) = (&self.keys[..last], &self.keys[last.min(1)..]);
+        let mut pairs = keys.chunks(STRIP).zip(next.chunks(STRIP));
+        let strip = pairs.position(|(keys, next)| {
+            keys.iter()
+                .zip(next)
+                .fold(false, |any, pair| any | ties(pair))
+        });
+        let start = strip.map_or(last, |strip| strip * STRIP);
+        let rest = keys[start..].iter().zip(&next[start..]);
+        start + rest.take_while(|&pair| !ties(pair)).count()
+    }
+}
+
+impl<W: Word> Vectored for Tie<'_, W> {
+    type Output = usize;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> usize {
+        self.find()
     }
 }
 
@@ -374,7 +445,7 @@ mod tests {
     #[test]
     fn little_memory_is_not_for_bins() {
         let shape = Shape::new(Instructions::detect(), 4, 4);
-        for bytes in [100, 10_000, 16_447] {
+        for bytes in [100, 10_000, 18_495] {
             assert_eq!(shape.most_records(bytes), (bytes - 16) / 8);
             let mut keys = [2u32, 1];
             let mut memory = vec![0u128; bytes.div_ceil(16)];

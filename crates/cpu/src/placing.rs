@@ -68,7 +68,8 @@ impl<W: Word> Placing<W> {
             unsafe {
                 let keys = keys.add(start);
                 for at in (0..whole).step_by(L::LANES) {
-                    L::places(keys.add(at), self, places.as_mut_ptr().add(at));
+                    let keys = L::load(keys.add(at));
+                    L::store_32(places.as_mut_ptr().add(at), L::places(keys, self));
                 }
                 for (at, place) in places.iter_mut().enumerate().skip(whole) {
                     *place = self.of(keys.add(at).read()) as u32;

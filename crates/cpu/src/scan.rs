@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::histogram::{Chunk, Counts};
+use crate::histogram::{BUCKETS, Chunk};
 
 /// Turns the chunks' counts into the numbers of places: records go bucket by bucket, and within a bucket
 /// chunk by chunk, which keeps the partition stable. Returns the numbers of each bucket's places.
 pub(crate) fn places<W: Word>(chunks: &mut [Chunk<W>]) -> Vec<Range<usize>> {
     let mut next = 0;
-    (0..size_of::<Counts>() / size_of::<usize>())
+    (0..BUCKETS)
         .map(|bucket| {
             let first = next;
             for chunk in chunks.iter_mut() {

@@ -10,9 +10,8 @@ use sweepsort_core::Word;
 
 use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
-use crate::histogram::Chunk;
+use crate::histogram::{BUCKETS, Chunk};
 use crate::source::Source;
-use crate::tuning::PARTITION_BITS;
 
 /// Free places, piece by piece, numbered from 0.
 pub(crate) struct Places {
@@ -73,9 +72,9 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     /// The source has the records, and nobody writes them now; the machine has the instructions. `to` has
     /// the places, as many from each number on as the bucket has records, and nobody else uses those.
     pub(crate) unsafe fn run(&self, chunk: &Chunk<W>) {
-        let mut at = [0; 1 << PARTITION_BITS];
-        let mut next = [0; 1 << PARTITION_BITS];
-        let mut end = [0; 1 << PARTITION_BITS];
+        let mut at = [0; BUCKETS];
+        let mut next = [0; BUCKETS];
+        let mut end = [0; BUCKETS];
         for (bucket, &number) in chunk.counts.iter().enumerate() {
             let piece = self.places.piece_of(number);
             at[bucket] = self.places.place(piece, number);
@@ -84,14 +83,13 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         }
         let (source, to) = (self.classify.source, self.to);
         for piece in &chunk.pieces {
-            let put = |strip: Range<usize>, buckets: &[u8]| {
-                for (i, &bucket) in strip.zip(buckets) {
-                    let bucket = usize::from(bucket);
+            let put = |first: usize, codes: &[W], buckets: &[u16]| {
+                for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
+                    let bucket = usize::from(bucket) & (BUCKETS - 1);
                     let place = at[bucket];
                     // SAFETY: the caller's promise.
                     unsafe {
-                        let (_, record) = source.load(i);
-                        to.store(place, record);
+                        to.store(place, source.record(first + i, code));
                     }
                     to.prefetch(place);
                     at[bucket] = place + 1;

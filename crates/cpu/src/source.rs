@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use sweepsort_core::{Coder, Presorted, Word};
 
-use crate::columns::{Columns, Payload};
+use crate::columns::{Columns, Nothing, Payload};
 use crate::pool::{Crew, Shared};
 use crate::reading::{Plain, Reading};
 
@@ -36,11 +36,13 @@ pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     /// # Safety
     /// There are more than `i` records, and nobody writes them now.
     unsafe fn code(self, i: usize) -> W;
-    /// The code of record `i`, and what a move writes.
+    /// What a move writes of record `i`, which has this code.
     ///
     /// # Safety
     /// As [`code`](Self::code).
-    unsafe fn load(self, i: usize) -> (W, (W, P::Held));
+    unsafe fn record(self, i: usize, code: W) -> (W, P::Held);
+    /// Says that some records will soon be read.
+    fn fetch(self, range: Range<usize>);
     /// See [`Self::After`].
     fn after(self) -> Self::After;
 }
@@ -100,11 +102,14 @@ impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
         self.reading.code(unsafe { self.columns.key(i) })
     }
     #[inline(always)]
-    unsafe fn load(self, i: usize) -> (W, (W, P::Held)) {
+    unsafe fn record(self, i: usize, code: W) -> (W, P::Held) {
         // SAFETY: the caller's promise.
         let (stored, held) = unsafe { self.columns.load(i) };
-        let code = self.reading.code(stored);
-        (code, (self.reading.keep(stored, code), held))
+        (self.reading.keep(stored, code), held)
+    }
+    #[inline(always)]
+    fn fetch(self, range: Range<usize>) {
+        self.columns.fetch(range);
     }
     fn after(self) -> R::After {
         self.reading.after()
@@ -286,10 +291,13 @@ impl<K: Word, W: Word, P: Payload<Held = ()>> Source<W, P> for Numbered<K> {
         unsafe { self.word(i, 0) }
     }
     #[inline(always)]
-    unsafe fn load(self, i: usize) -> (W, (W, ())) {
-        // SAFETY: the caller's promise.
-        let word = unsafe { self.word(i, 0) };
-        (word, (word, ()))
+    unsafe fn record(self, _: usize, code: W) -> (W, ()) {
+        (code, ())
+    }
+    #[inline(always)]
+    fn fetch(self, range: Range<usize>) {
+        let payloads = std::ptr::dangling_mut();
+        Columns::new(self.keys.at(0), payloads, Nothing).fetch(range);
     }
     fn after(self) -> Plain {
         Plain

@@ -2,12 +2,19 @@
 //! the figures.
 
 /// The most bits that number a partition's buckets. 256 of them keep the scatter's open cache lines within
-/// a first level cache; 2048 cost three times as much a key where stores miss it.
+/// a first level cache.
 pub(crate) const PARTITION_BITS: u32 = 8;
 
-/// A partition is made into buckets of so much smaller a size than a local sort would take, where
-/// [`PARTITION_BITS`] allow: bins that fit a first level cache are faster.
-pub(crate) const BUCKETS_IN_MOST: usize = 8;
+/// The most bits of the first partition, where by [`PARTITION_BITS`] a bucket would be too large for a local
+/// sort. 1024 buckets cost a third more a key than 256, and a second partition as much as the first.
+pub(crate) const FIRST_BITS: u32 = 11;
+
+/// A partition is made into buckets whose slots have so many bytes, where [`PARTITION_BITS`] allow: some
+/// 10,000 keys of 32 bits, or 2500 records of 16 bytes.
+pub(crate) const BUCKET_SLOTS_BYTES: usize = 132 << 10;
+
+/// And where there are no slots, into buckets of so many bytes.
+pub(crate) const BUCKET_BYTES: usize = 64 << 10;
 
 /// And into at least so many buckets for each worker.
 pub(crate) const BUCKETS_PER_WORKER: usize = 4;
@@ -25,9 +32,13 @@ pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;
 
-/// Bytes of a worker's memory for local sorts: 8192 bins for keys of 32 bits alone, 4096 for records
-/// of 8 bytes, 2048 for records of 16.
-pub(crate) const LOCAL_BYTES: usize = 8192 * (32 * 4 + 1);
+/// The same for words of 32 bits by AVX-512, of which a block has the most.
+pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
+
+/// Bytes of a worker's memory for local sorts: slots for 260,000 keys of 32 bits alone, for half as many
+/// records of 8 bytes, for a quarter of 16. As many are a single bucket: slots of more bytes are slower than
+/// a partition.
+pub(crate) const LOCAL_BYTES: usize = 4 << 20;
 
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
 /// worker's memory of the same size fill a second level cache of 1 MiB.
@@ -64,6 +75,9 @@ pub(crate) const LOCAL_DIGIT_BITS: u32 = 11;
 
 /// Below so many keys a single thread is faster than several.
 pub(crate) const PARALLEL_FROM: usize = 1 << 16;
+
+/// So many threads are no faster than one where that has but a single bucket to sort.
+pub(crate) const ALONE_THREADS: usize = 2;
 
 /// A chunk that one worker reads at a time has at least so many keys.
 pub(crate) const CHUNK_MIN: usize = 1 << 14;

@@ -109,14 +109,17 @@ impl Lanes for Wide32 {
         store(to: *mut u32, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
         splat(word: u32) -> __m512i { _mm512_set1_epi32(word as i32) }
         load(from: *const u32) -> __m512i { _mm512_loadu_si512(from.cast()) }
-        places(keys: *const u32, placing: &Placing<u32>, places: *mut u32) {
-            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+        places(keys: __m512i, placing: &Placing<u32>) -> __m512i {
+            let distance = Self::sub(keys, Self::splat(placing.least));
             let distance = _mm512_sll_epi32(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let scale = _mm512_set1_epi64(placing.scale as i64);
             let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale));
             let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(distance), scale);
-            let place = _mm512_mask_blend_epi32(0xaaaa, even, odd);
-            _mm512_storeu_si512(places.cast(), place);
+            _mm512_mask_blend_epi32(0xaaaa, even, odd)
+        }
+        store_32(to: *mut u32, vector: __m512i) { Self::store(to, vector) }
+        store_16(to: *mut u16, vector: __m512i) {
+            _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(vector))
         }
         shl_row(a: __m512i) -> __m512i { _mm512_slli_epi32::<ROW_BITS>(a) }
         shr_row(a: __m512i) -> __m512i { _mm512_srli_epi32::<ROW_BITS>(a) }
@@ -229,13 +232,18 @@ impl Lanes for Wide64 {
         store(to: *mut u64, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
         splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
         load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
-        places(keys: *const u64, placing: &Placing<u64>, places: *mut u32) {
-            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+        places(keys: __m512i, placing: &Placing<u64>) -> __m512i {
+            let distance = Self::sub(keys, Self::splat(placing.least));
             let distance = _mm512_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let distance = _mm512_srli_epi64::<32>(distance);
             let scale = _mm512_set1_epi64(placing.scale as i64);
-            let place = _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale));
-            _mm256_storeu_si256(places.cast(), _mm512_cvtepi64_epi32(place));
+            _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale))
+        }
+        store_32(to: *mut u32, vector: __m512i) {
+            _mm256_storeu_si256(to.cast(), _mm512_cvtepi64_epi32(vector))
+        }
+        store_16(to: *mut u16, vector: __m512i) {
+            _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
         }
         shl_row(a: __m512i) -> __m512i { _mm512_slli_epi64::<ROW_BITS>(a) }
         shr_row(a: __m512i) -> __m512i { _mm512_srli_epi64::<ROW_BITS>(a) }
@@ -316,14 +324,21 @@ impl Lanes for Half32 {
         store(to: *mut u32, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
         splat(word: u32) -> __m256i { _mm256_set1_epi32(word as i32) }
         load(from: *const u32) -> __m256i { _mm256_loadu_si256(from.cast()) }
-        places(keys: *const u32, placing: &Placing<u32>, places: *mut u32) {
-            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+        places(keys: __m256i, placing: &Placing<u32>) -> __m256i {
+            let distance = Self::sub(keys, Self::splat(placing.least));
             let distance = _mm256_sll_epi32(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let scale = _mm256_set1_epi64x(placing.scale as i64);
             let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale));
             let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(distance), scale);
-            let place = _mm256_blend_epi32::<0xaa>(even, odd);
-            _mm256_storeu_si256(places.cast(), place);
+            _mm256_blend_epi32::<0xaa>(even, odd)
+        }
+        store_32(to: *mut u32, vector: __m256i) { Self::store(to, vector) }
+        store_16(to: *mut u16, vector: __m256i) {
+            // The lower half of each lane within both halves of the vector, and those together.
+            let lower = _mm256_set1_epi64x(0x0d0c_0908_0504_0100);
+            let lower = _mm256_shuffle_epi8(vector, lower);
+            let halves = _mm256_permute4x64_epi64::<0b1000>(lower);
+            _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(halves))
         }
         shl_row(a: __m256i) -> __m256i { _mm256_slli_epi32::<{ ROW_BITS as i32 }>(a) }
         shr_row(a: __m256i) -> __m256i { _mm256_srli_epi32::<{ ROW_BITS as i32 }>(a) }
@@ -412,15 +427,26 @@ impl Lanes for Half64 {
         store(to: *mut u64, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
         splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
         load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
-        places(keys: *const u64, placing: &Placing<u64>, places: *mut u32) {
-            let distance = Self::sub(Self::load(keys), Self::splat(placing.least));
+        places(keys: __m256i, placing: &Placing<u64>) -> __m256i {
+            let distance = Self::sub(keys, Self::splat(placing.least));
             let distance = _mm256_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let distance = _mm256_srli_epi64::<32>(distance);
             let scale = _mm256_set1_epi64x(placing.scale as i64);
-            let place = _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale));
+            _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale))
+        }
+        store_32(to: *mut u32, vector: __m256i) {
             let even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-            let place = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(place, even));
-            _mm_storeu_si128(places.cast(), place);
+            let words = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(vector, even));
+            _mm_storeu_si128(to.cast(), words)
+        }
+        store_16(to: *mut u16, vector: __m256i) {
+            // The lowest quarter of each lane within both halves of the vector, and those together.
+            let lowest = _mm256_shuffle_epi8(vector, _mm256_set1_epi32(0x0908_0100));
+            let halves = _mm_unpacklo_epi32(
+                _mm256_castsi256_si128(lowest),
+                _mm256_extracti128_si256::<1>(lowest),
+            );
+            _mm_storel_epi64(to.cast(), halves)
         }
         shl_row(a: __m256i) -> __m256i { _mm256_slli_epi64::<{ ROW_BITS as i32 }>(a) }
         shr_row(a: __m256i) -> __m256i { _mm256_srli_epi64::<{ ROW_BITS as i32 }>(a) }

@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::network;
-use crate::columns::{Columns, Payload, Pieces};
+use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
@@ -33,6 +33,9 @@ pub(crate) const ROW_BITS: u32 = ROWS.ilog2();
 const LANES_MAX: usize = 16;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
+/// How far ahead of the records that are written the machine is told of others that it will soon write.
+const AHEAD: usize = 512;
+
 /// How many bins `n` records want.
 fn wanted(n: usize) -> usize {
     n.div_ceil(BIN_MEAN)
@@ -40,16 +43,23 @@ fn wanted(n: usize) -> usize {
         .max(BINS_MIN)
 }
 
-/// Bytes of slots and counters of so many bins: rows are a power of two apart.
+/// From a row to the next, in keys of `key` bytes: an odd number of lines, so that a bin's rows do not
+/// share a set of the caches.
+fn stride(bins: usize, key: usize) -> usize {
+    ((bins * key).div_ceil(LINE) | 1) * LINE / key
+}
+
+/// Bytes of slots and counters of so many bins, and of what strides are longer than rows.
 fn slots_bytes(bins: usize, record: usize) -> usize {
-    bins.next_power_of_two() * (ROWS * record + 1)
+    bins * (ROWS * record + 1) + ROWS * LINE
 }
 
 /// The most bins that so many bytes have room for.
 fn most_bins(bytes: usize, record: usize) -> usize {
-    match (bytes / (ROWS * record + 1)).checked_ilog2() {
-        Some(log) if 1 << log >= BINS_MIN => 1 << log,
-        _ => 0,
+    let bins = bytes.saturating_sub(ROWS * LINE) / (ROWS * record + 1);
+    match bins - bins % LANES_MAX {
+        ..BINS_MIN => 0,
+        bins => bins,
     }
 }
 
@@ -110,10 +120,10 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 return false;
             }
             let placing = Placing::new(least, range, bins);
-            let row_shift = bins.next_power_of_two().ilog2();
+            let stride = stride(bins, size_of::<L::Word>());
             let keys: *mut L::Word = memory.cast();
-            let payloads = memory.add((ROWS << row_shift) * size_of::<L::Word>());
-            let counts = payloads.add((ROWS << row_shift) * payload.bytes());
+            let payloads: *mut u8 = keys.add(ROWS * stride).cast();
+            let counts = payloads.add(ROWS * bins * payload.bytes());
             counts.write_bytes(0, bins);
             let all = from.each().all(|(piece, n)| {
                 placing.each::<L>(piece.keys_start(), n, |start, places| {
@@ -126,7 +136,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                         }
                         *counts.add(bin) = (row + 1) as u8;
                         let (key, held) = piece.load(i);
-                        *keys.add((row << row_shift) + bin) = key;
+                        *keys.add(row * stride + bin) = key;
                         payload.store(payloads, (bin << ROW_BITS) + row, held);
                         true
                     };
@@ -152,14 +162,18 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 keys,
                 payloads,
                 counts,
-                row_shift,
+                stride,
                 payload,
             };
+            let moves = !self.from.is_at(self.to);
             let mut done = 0;
             for bin in (0..bins).step_by(L::LANES) {
                 let counts = std::slice::from_raw_parts(counts.add(bin), L::LANES);
                 let sum = counts.iter().map(|&count| usize::from(count)).sum();
                 let (to, room) = (to.from(done), n - done);
+                if moves {
+                    to.fetch(AHEAD..AHEAD + sum);
+                }
                 match counts.iter().max() {
                     None | Some(0) => {}
                     Some(1..=8) => slots.collect::<8>(bin, to, sum, room),
@@ -190,7 +204,8 @@ struct Slots<L: Lanes, P> {
     /// Bin by bin.
     payloads: *const u8,
     counts: *const u8,
-    row_shift: u32,
+    /// From a row to the next, in keys.
+    stride: usize,
     payload: P,
 }
 
@@ -222,7 +237,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
             let ones = L::splat(L::Word::MAX);
             let mut rows = [ones; R];
             for (r, row) in rows.iter_mut().enumerate() {
-                *row = L::load_row(self.keys.add((r << self.row_shift) + bin), counts, r as u8);
+                *row = L::load_row(self.keys.add(r * self.stride + bin), counts, r as u8);
             }
             let mut least = ones;
             if stable {
