@@ -18,10 +18,7 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
 use crate::source::Source;
-use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, FIRST_BITS};
-
-/// The most buckets.
-const BUCKETS: usize = 1 << FIRST_BITS;
+use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
@@ -38,8 +35,8 @@ pub(crate) struct Blocks {
 /// A worker's open blocks, and what it has moved.
 pub(crate) struct Open<W> {
     /// Where the next record of each bucket goes, and where its next piece begins.
-    places: [usize; BUCKETS],
-    starts: [usize; BUCKETS],
+    places: Vec<usize>,
+    starts: Vec<usize>,
     /// Blocks taken and not opened yet.
     free: Range<usize>,
     runs: Vec<Run<W>>,
@@ -126,16 +123,13 @@ impl Blocks {
     ) -> (Self, Vec<Open<W>>) {
         let records = Self::size(n, record, workers, buckets);
         let open = |worker: usize| {
-            let places = std::array::from_fn(|bucket| match bucket {
-                // If all began at the start of a block, they would share one set of a cache.
-                bucket if bucket < buckets => {
-                    (worker * buckets + bucket) * records + bucket * records / buckets
-                }
-                _ => 0,
-            });
+            // If all began at the start of a block, they would share one set of a cache.
+            let places: Vec<usize> = (0..buckets)
+                .map(|bucket| (worker * buckets + bucket) * records + bucket * records / buckets)
+                .collect();
             Open {
+                starts: places.clone(),
                 places,
-                starts: places,
                 free: 0..0,
                 runs: Vec::new(),
             }
@@ -177,47 +171,48 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     /// is one for all records and all workers, of whom nobody else has these open blocks.
     pub(crate) unsafe fn run(&self, stretch: Range<usize>, open: &mut Open<W>) {
         open.run(&stretch);
-        let Open {
-            places,
-            starts,
-            free,
-            runs,
-        } = open;
-        let Some(run) = runs.last_mut() else {
-            return;
-        };
         let (source, room) = (self.classify.source, self.room);
         let full = self.blocks.records - 1;
-        let pieces = &mut run.pieces;
+        let places = open.places.as_mut_ptr();
         let put = |first: usize, codes: &[W], buckets: &[u16]| {
             for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
                 // SAFETY: the caller's promise. There are places for all buckets. Each is within an open
                 // block, and a full block is followed by another before the next record.
-                let (place, at) = unsafe {
-                    let place = places.get_unchecked_mut(usize::from(bucket));
-                    room.store(*place, source.record(first + i, code));
+                unsafe {
+                    let place = places.add(usize::from(bucket));
                     let at = *place;
-                    (place, at)
-                };
-                room.prefetch(at);
-                *place = at + 1;
-                if (at + 1) & full == 0 {
-                    let start = &mut starts[usize::from(bucket)];
-                    pieces.push((bucket, *start..at + 1));
-                    // Where all records are the same, one block of them is all there is to be read.
-                    let one = self.alike && self.classify.classifier.is_one_value(bucket.into());
-                    *start = match one {
-                        true => at & !full,
-                        false => self.blocks.take(free),
-                    };
-                    *place = *start;
-                    room.prefetch_start(*place);
+                    room.store(at, source.record(first + i, code));
+                    room.prefetch(at);
+                    *place = at + 1;
+                    if (at + 1) & full == 0 {
+                        *place = self.follow(bucket, at + 1, open);
+                    }
                 }
             }
         };
         // SAFETY: the caller's promise.
         let varying = unsafe { self.classify.strips(stretch, self.reference, put) };
-        run.varying = run.varying | varying;
+        if let Some(run) = open.runs.last_mut() {
+            run.varying = run.varying | varying;
+        }
+    }
+
+    /// Where the next record of a bucket goes, whose block is full up to its end.
+    #[cold]
+    #[inline(never)]
+    fn follow(&self, bucket: u16, end: usize, open: &mut Open<W>) -> usize {
+        let start = &mut open.starts[usize::from(bucket)];
+        if let Some(run) = open.runs.last_mut() {
+            run.pieces.push((bucket, *start..end));
+        }
+        // Where all records are the same, one block of them is all there is to be read.
+        let one = self.alike && self.classify.classifier.is_one_value(bucket.into());
+        *start = match one {
+            true => end - self.blocks.records,
+            false => self.blocks.take(&mut open.free),
+        };
+        self.room.prefetch_start(*start);
+        *start
     }
 }
 
@@ -230,6 +225,7 @@ mod tests {
     use crate::placing::Placing;
     use crate::reading::Plain;
     use crate::source::Stored;
+    use crate::tuning::FIRST_BITS;
 
     /// By any number of buckets, and whatever finds them: the pieces of a bucket are its records, in the order
     /// of the input.

@@ -502,7 +502,7 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
 
 /// Says that the cache line at `at` will soon be used. A hint: any address will do.
 #[inline(always)]
-fn prefetch(at: *const u8) {
+pub(crate) fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults.
     unsafe {

@@ -19,8 +19,8 @@ use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, ALONE_THREADS, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
-    STACK_BYTES, TIMED_FROM,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
+    TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -120,7 +120,7 @@ impl Measure {
 
     /// Whether an input is a single bucket, which one thread sorts.
     fn is_one(&self, threads: usize) -> bool {
-        self.shape.fits_one(self.n) && (threads <= ALONE_THREADS || self.n < PARALLEL_FROM)
+        self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -244,12 +244,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 ..report
             });
         }
-        let measure = self.measure(means);
-        let several = self.n >= PARALLEL_FROM && !measure.is_one(means.pool.threads());
+        let several = self.n >= PARALLEL_FROM;
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
             unsafe {
-                if measure.is_one(crew.threads()) {
+                if self.measure(means).is_one(crew.threads()) {
                     self.run_one(report, means)
                 } else {
                     self.run_many(report, crew, means)

@@ -20,7 +20,8 @@ use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
-    INSERTION_MAX, LOCAL_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_WIDE,
+    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, PARTITION_BITS, PASSES_BYTES,
+    QUICK_BYTES, QUICK_BYTES_WIDE,
 };
 use passes::Tables;
 
@@ -54,7 +55,7 @@ impl Shape {
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.vectors {
-            true => bins::bytes(n, self.record) <= LOCAL_BYTES,
+            true => bins::bytes(n, self.record) <= ONE_BYTES,
             false => n <= self.most_records(LOCAL_BYTES),
         }
     }
@@ -75,9 +76,10 @@ impl Shape {
     pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> u32 {
         let bits = self.partition_bits(n, threads);
         let most = self.most_records(bytes) / 4 * 3;
-        (bits..FIRST_BITS)
+        let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
+        (bits..bits_most)
             .find(|bits| n >> bits <= most)
-            .unwrap_or(FIRST_BITS)
+            .unwrap_or(bits_most.max(bits))
     }
 
     /// The most records that are sorted locally with so many bytes of memory.

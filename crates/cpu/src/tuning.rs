@@ -6,8 +6,12 @@
 pub(crate) const PARTITION_BITS: u32 = 8;
 
 /// The most bits of the first partition, where by [`PARTITION_BITS`] a bucket would be too large for a local
-/// sort. 1024 buckets cost a third more a key than 256, and a second partition as much as the first.
+/// sort. 1024 buckets cost a third more a key than 256, and a second partition more than the first.
 pub(crate) const FIRST_BITS: u32 = 11;
+
+/// And the most buckets of all its workers together for which there may be more bits: with more, blocks would
+/// be smaller than 8 KiB. Sixteen threads with 1024 buckets each took two thirds longer than by two partitions.
+pub(crate) const FIRST_BUCKETS: usize = 2048;
 
 /// A partition is made into buckets whose slots have so many bytes, where [`PARTITION_BITS`] allow: some
 /// 10,000 keys of 32 bits, or 2500 records of 16 bytes.
@@ -35,10 +39,13 @@ pub(crate) const QUICK_BYTES: usize = 1 << 10;
 /// The same for words of 32 bits by AVX-512, of which a block has the most.
 pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
 
-/// Bytes of a worker's memory for local sorts: slots for 260,000 keys of 32 bits alone, for half as many
-/// records of 8 bytes, for a quarter of 16. As many are a single bucket: slots of more bytes are slower than
+/// Bytes of a worker's memory for local sorts: slots for 130,000 keys of 32 bits alone, for half as many
+/// records of 8 bytes, for a quarter of 16.
+pub(crate) const LOCAL_BYTES: usize = 2 << 20;
+
+/// Up to so many bytes of slots, an input is a single bucket where one thread sorts it: more were slower than
 /// a partition.
-pub(crate) const LOCAL_BYTES: usize = 4 << 20;
+pub(crate) const ONE_BYTES: usize = 4 << 20;
 
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
 /// worker's memory of the same size fill a second level cache of 1 MiB.
@@ -75,9 +82,6 @@ pub(crate) const LOCAL_DIGIT_BITS: u32 = 11;
 
 /// Below so many keys a single thread is faster than several.
 pub(crate) const PARALLEL_FROM: usize = 1 << 16;
-
-/// So many threads are no faster than one where that has but a single bucket to sort.
-pub(crate) const ALONE_THREADS: usize = 2;
 
 /// A chunk that one worker reads at a time has at least so many keys.
 pub(crate) const CHUNK_MIN: usize = 1 << 14;

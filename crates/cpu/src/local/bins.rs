@@ -20,7 +20,8 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::network;
-use crate::columns::{Columns, LINE, Payload, Pieces};
+use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
+use crate::instructions::stores_wait;
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
@@ -33,6 +34,10 @@ pub(crate) const ROW_BITS: u32 = ROWS.ilog2();
 const LANES_MAX: usize = 16;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
+/// How many records later the one comes whose slot is fetched, where stores would wait.
+const LATER: usize = 24;
+/// Slots of at most so many bytes of records are all in a first level cache.
+const IN_CACHE_BYTES: usize = 8 << 10;
 /// How far ahead of the records that are written the machine is told of others that it will soon write.
 const AHEAD: usize = 512;
 
@@ -123,52 +128,25 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
             let stride = stride(bins, size_of::<L::Word>());
             let keys: *mut L::Word = memory.cast();
             let payloads: *mut u8 = keys.add(ROWS * stride).cast();
-            let counts = payloads.add(ROWS * bins * payload.bytes());
-            counts.write_bytes(0, bins);
-            let all = from.each().all(|(piece, n)| {
-                placing.each::<L>(piece.keys_start(), n, |start, places| {
-                    let piece = piece.from(start);
-                    let put = |i: usize, place: u32| {
-                        let bin = place as usize;
-                        let row = usize::from(*counts.add(bin));
-                        if row == ROWS {
-                            return false;
-                        }
-                        *counts.add(bin) = (row + 1) as u8;
-                        let (key, held) = piece.load(i);
-                        *keys.add(row * stride + bin) = key;
-                        payload.store(payloads, (bin << ROW_BITS) + row, held);
-                        true
-                    };
-                    let (fours, rest) = places.as_chunks::<4>();
-                    let whole = fours.iter().enumerate().all(|(i, four)| {
-                        put(4 * i, four[0])
-                            && put(4 * i + 1, four[1])
-                            && put(4 * i + 2, four[2])
-                            && put(4 * i + 3, four[3])
-                    });
-                    let from = places.len() - rest.len();
-                    whole
-                        && rest
-                            .iter()
-                            .enumerate()
-                            .all(|(i, &place)| put(from + i, place))
-                })
-            });
-            if !all {
-                return false;
-            }
             let slots = Slots::<L, P> {
                 keys,
                 payloads,
-                counts,
+                counts: payloads.add(ROWS * bins * payload.bytes()),
                 stride,
                 payload,
             };
+            slots.counts.write_bytes(0, bins);
+            let filled = match stores_wait() && n * from.record_bytes() > IN_CACHE_BYTES {
+                true => slots.fill::<true>(from, placing),
+                false => slots.fill::<false>(from, placing),
+            };
+            if !filled {
+                return false;
+            }
             let moves = !self.from.is_at(self.to);
             let mut done = 0;
             for bin in (0..bins).step_by(L::LANES) {
-                let counts = std::slice::from_raw_parts(counts.add(bin), L::LANES);
+                let counts = std::slice::from_raw_parts(slots.counts.add(bin), L::LANES);
                 let sum = counts.iter().map(|&count| usize::from(count)).sum();
                 let (to, room) = (to.from(done), n - done);
                 if moves {
@@ -197,19 +175,85 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         })
 }
 
-/// Filled slots.
+/// Slots for records, and how many each bin has.
 struct Slots<L: Lanes, P> {
     /// Row by row, a bin's keys below each other.
-    keys: *const L::Word,
+    keys: *mut L::Word,
     /// Bin by bin.
-    payloads: *const u8,
-    counts: *const u8,
+    payloads: *mut u8,
+    counts: *mut u8,
     /// From a row to the next, in keys.
     stride: usize,
     payload: P,
 }
 
 impl<L: Lanes, P: Payload> Slots<L, P> {
+    /// Puts each record to the next free row of its bin; or returns false, for a bin has no more. `FETCHES` if
+    /// slots are fetched before they are written.
+    #[inline(always)]
+    unsafe fn fill<const FETCHES: bool>(
+        &self,
+        from: Pieces<'_, L::Word, P>,
+        placing: Placing<L::Word>,
+    ) -> bool {
+        // SAFETY: the caller vouches for the records, and for slots and counts of all places.
+        unsafe {
+            from.each().all(|(piece, n)| {
+                placing.each::<L>(piece.keys_start(), n, |start, places| {
+                    let piece = piece.from(start);
+                    let put = |i: usize, place: u32| {
+                        if FETCHES {
+                            let later = *places.get_unchecked((i + LATER).min(places.len() - 1));
+                            self.fetch(later as usize);
+                        }
+                        self.put(place as usize, piece.load(i))
+                    };
+                    let (fours, rest) = places.as_chunks::<4>();
+                    let whole = fours.iter().enumerate().all(|(i, four)| {
+                        put(4 * i, four[0])
+                            && put(4 * i + 1, four[1])
+                            && put(4 * i + 2, four[2])
+                            && put(4 * i + 3, four[3])
+                    });
+                    let from = places.len() - rest.len();
+                    let mut rest = rest.iter().enumerate();
+                    whole && rest.all(|(i, &place)| put(from + i, place))
+                })
+            })
+        }
+    }
+
+    /// Puts a record to the next free row of a bin; or returns false, for there is none.
+    #[inline(always)]
+    unsafe fn put(&self, bin: usize, (key, held): (L::Word, P::Held)) -> bool {
+        // SAFETY: as in `fill`.
+        unsafe {
+            let row = usize::from(*self.counts.add(bin));
+            if row == ROWS {
+                return false;
+            }
+            *self.counts.add(bin) = (row + 1) as u8;
+            *self.keys.add(row * self.stride + bin) = key;
+            self.payload
+                .store(self.payloads, (bin << ROW_BITS) + row, held);
+            true
+        }
+    }
+
+    /// Says that the next free row of a bin will soon be written.
+    #[inline(always)]
+    unsafe fn fetch(&self, bin: usize) {
+        // SAFETY: as in `fill`.
+        unsafe {
+            let row = usize::from(*self.counts.add(bin));
+            prefetch(self.keys.add(row * self.stride + bin).cast());
+            if self.payload.bytes() > 0 {
+                let slot = (bin << ROW_BITS) + row;
+                prefetch(self.payloads.add(slot * self.payload.bytes()));
+            }
+        }
+    }
+
     /// Sorts the bins from `bin` on, one for each lane, of which none has more than `R` records, and
     /// writes their `sum` records to the start of `to`, which has room for `room`.
     #[inline(always)]
