@@ -240,17 +240,15 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
         }
     }
 
-    /// Says that the next free row of a bin will soon be written.
+    /// Says that the next row of a bin will soon be written, if there is one.
     #[inline(always)]
     unsafe fn fetch(&self, bin: usize) {
         // SAFETY: as in `fill`.
-        unsafe {
-            let row = usize::from(*self.counts.add(bin));
-            prefetch(self.keys.add(row * self.stride + bin).cast());
-            if self.payload.bytes() > 0 {
-                let slot = (bin << ROW_BITS) + row;
-                prefetch(self.payloads.add(slot * self.payload.bytes()));
-            }
+        let row = usize::from(unsafe { *self.counts.add(bin) });
+        prefetch(self.keys.wrapping_add(row * self.stride + bin).cast());
+        if self.payload.bytes() > 0 {
+            let slot = (bin << ROW_BITS) + row;
+            prefetch(self.payloads.wrapping_add(slot * self.payload.bytes()));
         }
     }
 
