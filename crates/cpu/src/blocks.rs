@@ -17,6 +17,7 @@ use sweepsort_core::Word;
 
 use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
+use crate::histogram::Counters;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
@@ -40,6 +41,8 @@ pub(crate) struct Open<W> {
     /// Blocks taken and not opened yet.
     free: Range<usize>,
     runs: Vec<Run<W>>,
+    /// Records of each bucket that were counted and not moved.
+    pub(crate) counts: Vec<usize>,
 }
 
 /// Records of a stretch of the input, moved by one worker in order.
@@ -77,6 +80,13 @@ impl<W: Word> Open<W> {
                     pieces: Vec::new(),
                 });
             }
+        }
+    }
+
+    /// Notes how many records each bucket of one value has, which are not moved.
+    fn count(&mut self, counters: &Counters) {
+        for (all, more) in self.counts.iter_mut().zip(counters.sums()) {
+            *all += more;
         }
     }
 
@@ -132,6 +142,7 @@ impl Blocks {
                 places,
                 free: 0..0,
                 runs: Vec::new(),
+                counts: vec![0; buckets],
             }
         };
         let blocks = Blocks {
@@ -172,28 +183,62 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     pub(crate) unsafe fn run(&self, stretch: Range<usize>, open: &mut Open<W>) {
         open.run(&stretch);
         let (source, room) = (self.classify.source, self.room);
-        let full = self.blocks.records - 1;
         let places = open.places.as_mut_ptr();
-        let put = |first: usize, codes: &[W], buckets: &[u16]| {
-            for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
-                // SAFETY: the caller's promise. There are places for all buckets. Each is within an open
-                // block, and a full block is followed by another before the next record.
-                unsafe {
-                    let place = places.add(usize::from(bucket));
-                    let at = *place;
-                    room.store(at, source.record(first + i, code));
-                    room.prefetch(at);
-                    *place = at + 1;
-                    if (at + 1) & full == 0 {
-                        *place = self.follow(bucket, at + 1, open);
-                    }
+        // SAFETY: the caller's promise.
+        let varying = unsafe {
+            match self.classify.classifier.moved() {
+                Some(moved) if self.alike => {
+                    let mut counters = Counters::new();
+                    let put = |codes: &[W], buckets: &[u16]| {
+                        for (&bucket, &code) in buckets.iter().zip(codes) {
+                            let store = |at| room.keys_start().add(at).write(code);
+                            self.put(bucket, store, places, open);
+                        }
+                    };
+                    let varying =
+                        self.classify
+                            .sifted(stretch, self.reference, moved, &mut counters, put);
+                    open.count(&counters);
+                    varying
+                }
+                _ => {
+                    let put = |first: usize, codes: &[W], buckets: &[u16]| {
+                        for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
+                            let store = |at| room.store(at, source.record(first + i, code));
+                            self.put(bucket, store, places, open);
+                        }
+                    };
+                    self.classify.strips(stretch, self.reference, put)
                 }
             }
         };
-        // SAFETY: the caller's promise.
-        let varying = unsafe { self.classify.strips(stretch, self.reference, put) };
         if let Some(run) = open.runs.last_mut() {
             run.varying = run.varying | varying;
+        }
+    }
+
+    /// Stores a record at the next place of its bucket.
+    ///
+    /// # Safety
+    /// `places` are those of the open blocks, of which this bucket has one. Each place is within its block.
+    #[inline(always)]
+    unsafe fn put(
+        &self,
+        bucket: u16,
+        store: impl FnOnce(usize),
+        places: *mut usize,
+        open: &mut Open<W>,
+    ) {
+        // SAFETY: the caller's promise, which is kept: a full block is followed by another.
+        unsafe {
+            let place = places.add(usize::from(bucket));
+            let at = *place;
+            store(at);
+            self.room.prefetch(at);
+            *place = at + 1;
+            if (at + 1) & (self.blocks.records - 1) == 0 {
+                *place = self.follow(bucket, at + 1, open);
+            }
         }
     }
 
@@ -205,8 +250,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         if let Some(run) = open.runs.last_mut() {
             run.pieces.push((bucket, *start..end));
         }
-        // Where all records are the same, one block of them is all there is to be read.
-        let one = self.alike && self.classify.classifier.is_one_value(bucket.into());
+        // Where all records are the same, only their number is asked for.
+        let one = self.alike && self.classify.classifier.one_value(bucket.into()).is_some();
         *start = match one {
             true => end - self.blocks.records,
             false => self.blocks.take(&mut open.free),
@@ -220,7 +265,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
 mod tests {
     use super::*;
     use crate::classify::Classifier;
-    use crate::columns::Fixed;
+    use crate::columns::{Fixed, Nothing};
     use crate::instructions::Instructions;
     use crate::placing::Placing;
     use crate::reading::Plain;
@@ -297,6 +342,73 @@ mod tests {
                 let mut expected: Vec<_> = values.iter().map(bucket).collect();
                 expected.sort();
                 assert!(found == expected, "{instructions:?}, {bits} bits");
+            }
+        }
+    }
+
+    /// Of keys most of which have few values, those are counted, and the others moved; of others all are
+    /// moved, or not even all places are taken. In any case a bucket has as many as there are.
+    #[test]
+    fn buckets_have_all_keys() {
+        let n = 30_000;
+        let all = [
+            Instructions::Portable,
+            Instructions::Avx2,
+            Instructions::Avx512,
+        ];
+        // Of ten keys so many have one of three values.
+        for (frequent, counted) in [(10, true), (6, true), (3, false), (0, false)] {
+            let key = |i: u32| match i.wrapping_mul(0x9e37_79b9) {
+                key if i % 10 < frequent => key % 3 * 1_000_000_007,
+                key => key,
+            };
+            let mut keys: Vec<u32> = (1..=n as u32).map(key).collect();
+            let columns = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
+            let mut sample = keys.clone();
+            sample.sort();
+            let classifier = Classifier::within([0, u32::MAX], &sample, 8);
+            assert_eq!(classifier.moved().is_some(), counted, "{frequent} of ten");
+            for instructions in all {
+                if instructions > Instructions::detect() {
+                    continue;
+                }
+                let (blocks, mut open) = Blocks::new(n, 4, 1, 256);
+                let mut room = vec![0u32; Blocks::room(n, 4, 1, 256)];
+                let scatter = Scatter {
+                    classify: Classify {
+                        source: Stored {
+                            columns,
+                            reading: Plain,
+                        },
+                        mask: u32::MAX,
+                        classifier: &classifier,
+                        instructions,
+                    },
+                    room: Columns::new(room.as_mut_ptr(), std::ptr::dangling_mut(), Nothing),
+                    blocks: &blocks,
+                    reference: 0,
+                    alike: true,
+                };
+                for stretch in [0..n / 3, n / 3..n] {
+                    // SAFETY: there are `n` keys, and the room is one for them.
+                    unsafe { scatter.run(stretch, &mut open[0]) };
+                }
+                let counts = open[0].counts.clone();
+                let mut found = Vec::new();
+                for (bucket, &count) in counts.iter().enumerate() {
+                    let moved = classifier.moved().is_none_or(|moved| moved.has(bucket));
+                    if let Some(key) = classifier.one_value(bucket).filter(|_| !moved) {
+                        found.extend(vec![key; count]);
+                    }
+                }
+                for (bucket, piece) in Open::runs(open).into_iter().flat_map(|run| run.pieces) {
+                    match classifier.one_value(bucket.into()) {
+                        Some(key) => found.extend(vec![key; piece.len()]),
+                        None => found.extend(&room[piece]),
+                    }
+                }
+                found.sort();
+                assert!(found == sample, "{frequent} of ten, {instructions:?}");
             }
         }
     }

@@ -14,10 +14,12 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::columns::Payload;
+use crate::histogram::Counters;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::placing::Placing;
 use crate::sample::is_even;
+use crate::sift::{BucketSet, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
 use crate::tuning::PARTITION_BITS;
@@ -86,11 +88,19 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// Whether all codes of a bucket are the same.
-    pub(crate) fn is_one_value(&self, bucket: usize) -> bool {
+    /// The code that all of a bucket have, if there is only one.
+    pub(crate) fn one_value(&self, bucket: usize) -> Option<W> {
         match self {
-            Classifier::Even { .. } => false,
-            Classifier::Sampled(splitters) => splitters.is_one_value(bucket),
+            Classifier::Even { .. } => None,
+            Classifier::Sampled(splitters) => splitters.one_value(bucket),
+        }
+    }
+
+    /// The buckets of more than one value, if most of the sample is in others.
+    pub(crate) fn moved(&self) -> Option<&BucketSet> {
+        match self {
+            Classifier::Even { .. } => None,
+            Classifier::Sampled(splitters) => splitters.moved(),
         }
     }
 
@@ -173,11 +183,74 @@ impl<W: Word, S> Classify<'_, W, S> {
     where
         S: Source<W, P>,
     {
+        let few = |strip: Range<usize>, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
+            let codes = codes[..strip.len()].chunks(FEW);
+            let buckets = buckets[..strip.len()].chunks(FEW);
+            for ((codes, buckets), first) in codes.zip(buckets).zip(strip.step_by(FEW)) {
+                self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+                put(first, codes, buckets);
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.each_strip(range, reference, few) }
+    }
+
+    /// The same where all bits of codes count: calls `put` with the codes of some buckets, and their buckets, and
+    /// counts those of all.
+    ///
+    /// # Safety
+    /// As [`strips`](Self::strips).
+    #[inline(always)]
+    pub(crate) unsafe fn sifted<P: Payload>(
+        &self,
+        range: Range<usize>,
+        reference: W,
+        moved: &BucketSet,
+        counters: &mut Counters,
+        mut put: impl FnMut(&[W], &[u16]),
+    ) -> W
+    where
+        S: Source<W, P>,
+    {
+        let sift = |strip: Range<usize>, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
+            let n = strip.len();
+            for (buckets, first) in buckets[..n].chunks(FEW).zip(strip.step_by(FEW)) {
+                self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+                counters.count(buckets);
+            }
+            let sift = Sift {
+                moved,
+                codes,
+                buckets,
+                n,
+            };
+            // SAFETY: the caller's promise.
+            let left = unsafe { sift.sift(self.instructions) };
+            put(&codes[..left], &buckets[..left]);
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.each_strip(range, reference, sift) }
+    }
+
+    /// Calls `work` with a strip of records after the other: their numbers, codes and buckets.
+    ///
+    /// # Safety
+    /// As [`strips`](Self::strips).
+    #[inline(always)]
+    unsafe fn each_strip<P: Payload>(
+        &self,
+        range: Range<usize>,
+        reference: W,
+        mut work: impl FnMut(Range<usize>, &mut [W; STRIP], &mut [u16; STRIP]),
+    ) -> W
+    where
+        S: Source<W, P>,
+    {
         let mut varying = W::ZERO;
         let (mut codes, mut buckets) = ([W::ZERO; STRIP], [0u16; STRIP]);
         for start in range.clone().step_by(STRIP) {
             let strip = start..range.end.min(start + STRIP);
-            let work = Strip {
+            let classify = Strip {
                 source: self.source,
                 range: strip.clone(),
                 mask: self.mask,
@@ -188,13 +261,8 @@ impl<W: Word, S> Classify<'_, W, S> {
                 payload: PhantomData,
             };
             // SAFETY: the caller's promise.
-            varying = varying | unsafe { work.classify(self.instructions) };
-            let codes = codes[..strip.len()].chunks(FEW);
-            let buckets = buckets[..strip.len()].chunks(FEW);
-            for ((codes, buckets), first) in codes.zip(buckets).zip(strip.step_by(FEW)) {
-                self.source.fetch(first + AHEAD..first + AHEAD + FEW);
-                put(first, codes, buckets);
-            }
+            varying = varying | unsafe { classify.classify(self.instructions) };
+            work(strip, &mut codes, &mut buckets);
         }
         varying
     }

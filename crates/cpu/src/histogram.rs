@@ -70,24 +70,42 @@ impl<W: Word> Chunk<W> {
         &mut self,
         classify: Classify<'_, W, S>,
     ) {
-        // Neighbours often have the same bucket; four tables keep them from waiting for each other.
-        let mut tables = [[0usize; BUCKETS]; 4];
+        let mut counters = Counters::new();
         for piece in &self.pieces {
-            let count = |_: usize, _: &[W], buckets: &[u16]| {
-                let (fours, rest) = buckets.as_chunks::<4>();
-                for four in fours {
-                    for (table, &bucket) in tables.iter_mut().zip(four) {
-                        table[usize::from(bucket) & (BUCKETS - 1)] += 1;
-                    }
-                }
-                for &bucket in rest {
-                    tables[0][usize::from(bucket) & (BUCKETS - 1)] += 1;
-                }
-            };
+            let count = |_: usize, _: &[W], buckets: &[u16]| counters.count(buckets);
             // SAFETY: the caller's promise.
             unsafe { classify.strips(piece.clone(), W::ZERO, count) };
         }
-        self.counts = std::array::from_fn(|bucket| tables.iter().map(|table| table[bucket]).sum());
+        self.counts = counters.sums();
+    }
+}
+
+/// How often each bucket came. Neighbours often have the same one; four tables keep them from waiting for
+/// each other.
+pub(crate) struct Counters([Counts; 4]);
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        Counters([[0; _]; _])
+    }
+
+    /// Counts some buckets.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, buckets: &[u16]) {
+        let (fours, rest) = buckets.as_chunks::<4>();
+        for four in fours {
+            for (table, &bucket) in self.0.iter_mut().zip(four) {
+                table[usize::from(bucket) & (BUCKETS - 1)] += 1;
+            }
+        }
+        for &bucket in rest {
+            self.0[0][usize::from(bucket) & (BUCKETS - 1)] += 1;
+        }
+    }
+
+    /// All that were counted.
+    pub(crate) fn sums(&self) -> Counts {
+        std::array::from_fn(|bucket| self.0.iter().map(|table| table[bucket]).sum())
     }
 }
 

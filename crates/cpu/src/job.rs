@@ -1,6 +1,7 @@
 //! A sort under way: records partitioned into buckets, from array to array, until every bucket fits the
 //! cache.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -82,7 +83,7 @@ impl Side {
 
 /// Records that come together in the order.
 #[derive(Clone)]
-pub(crate) struct Bucket {
+pub(crate) struct Bucket<W> {
     /// Where they are on their side, piece by piece.
     pieces: Vec<Range<usize>>,
     /// As many places on the other side that nobody uses.
@@ -90,8 +91,8 @@ pub(crate) struct Bucket {
     /// The place of the first of them in the order.
     start: usize,
     n: usize,
-    /// Whether they tie in what their words show.
-    tied: bool,
+    /// What their words show, if it is the same in all.
+    tied: Option<W>,
     /// The window of their codes that their words show.
     window: u32,
     /// Partitions that they took part in.
@@ -178,7 +179,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         classifier: &Classifier<W>,
         blocks: &Blocks,
         mut open: Vec<Open<W>>,
-    ) -> (Vec<Bucket>, W) {
+    ) -> (Vec<Bucket<W>>, W) {
         let mask = W::mask(&self.bits);
         let scatter = blocks::Scatter {
             classify: Classify {
@@ -210,13 +211,20 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                 free: Vec::new(),
                 start: 0,
                 n: 0,
-                tied: false,
+                tied: None,
                 window: 0,
                 passes: 1,
             };
             classifier.buckets()
         ];
         let mut varying = W::ZERO;
+        if let Some(moved) = classifier.moved().filter(|_| scatter.alike) {
+            for (number, bucket) in buckets.iter_mut().enumerate() {
+                if !moved.has(number) {
+                    bucket.n = open.iter().map(|worker| worker.counts[number]).sum();
+                }
+            }
+        }
         for run in Open::runs(open) {
             varying = varying | run.varying;
             for (bucket, piece) in run.pieces {
@@ -226,7 +234,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
             }
         }
         for (number, bucket) in buckets.iter_mut().enumerate() {
-            bucket.tied = classifier.is_one_value(number);
+            bucket.tied = classifier.one_value(number);
         }
         buckets.retain(|bucket| bucket.n > 0);
         let mut next = 0;
@@ -242,19 +250,19 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
     ///
     /// # Safety
     /// Nobody else uses the records now.
-    pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket]) {
+    pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket<W>]) {
         // SAFETY: the caller's promise.
         unsafe { self.finish(self.crew, buckets, Side::Room) }
     }
 
     /// Sorts each bucket, to where the sink wants it.
-    unsafe fn finish(&self, crew: Crew, buckets: &mut [Bucket], side: Side) {
+    unsafe fn finish(&self, crew: Crew, buckets: &mut [Bucket<W>], side: Side) {
         crew.for_each(buckets, |bucket| {
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
-                if bucket.tied {
-                    return self.finish_tied(bucket, side);
+                if let Some(shown) = bucket.tied {
+                    return self.finish_tied(bucket, shown, side);
                 }
                 if !self.local.takes(bucket.n) {
                     return self.partition(bucket, side);
@@ -271,9 +279,13 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
 
     /// Finishes a bucket of records that tie in what their words show: by what else there is to be shown,
     /// or as they are.
-    unsafe fn finish_tied(&self, bucket: &Bucket, side: Side) {
+    unsafe fn finish_tied(&self, bucket: &Bucket<W>, shown: W, side: Side) {
         let columns = self.side(side);
         let crew = self.crew_for(bucket.n);
+        if self.local.alike(self.data) {
+            // SAFETY: the bucket is this call's alone.
+            return unsafe { self.fill(bucket, shown) };
+        }
         let mut start = bucket.start;
         let mut parts: Vec<_> = cut(&bucket.pieces, crew)
             .into_iter()
@@ -294,7 +306,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                     }
                 });
                 let bucket = Bucket {
-                    tied: false,
+                    tied: None,
                     window,
                     ..bucket.clone()
                 };
@@ -310,8 +322,29 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         }
     }
 
+    /// Finishes a bucket of keys alone that are all the same.
+    ///
+    /// # Safety
+    /// Nobody else uses its records, nor their places in the order.
+    unsafe fn fill(&self, bucket: &Bucket<W>, key: W) {
+        let all = bucket.start..bucket.start + bucket.n;
+        let crew = self.crew_for(bucket.n);
+        let mut parts = cut(slice::from_ref(&all), crew);
+        crew.for_each(&mut parts, |part| {
+            for places in part {
+                // SAFETY: the caller's promise; parts do not overlap.
+                unsafe {
+                    let to = self.data.from(places.start);
+                    let n = places.len();
+                    to.keys_room(n).fill(MaybeUninit::new(key));
+                    self.done(places.start, to, n, bucket.passes);
+                }
+            }
+        });
+    }
+
     /// Sorts a bucket too large for the cache: partitions it again, to its free places on the other side.
-    unsafe fn partition(&self, bucket: &Bucket, side: Side) {
+    unsafe fn partition(&self, bucket: &Bucket<W>, side: Side) {
         let source = Stored {
             columns: self.side(side),
             reading: self.local.reading,
@@ -339,10 +372,10 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                 });
             if range[0] == range[1] {
                 let bucket = Bucket {
-                    tied: true,
+                    tied: Some(range[0]),
                     ..bucket.clone()
                 };
-                return self.finish_tied(&bucket, side);
+                return self.finish_tied(&bucket, range[0], side);
             }
             let bits = self.local.partition_bits(bucket.n, crew);
             // A sample may mislead again and again, if somebody means it to. An even cut leaves keys that
@@ -380,7 +413,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
                     n: numbers.len(),
                     pieces: free.slice(numbers.clone()),
                     free: own.slice(numbers),
-                    tied: classifier.is_one_value(number),
+                    tied: classifier.one_value(number),
                     passes: bucket.passes + 1,
                     window: bucket.window,
                 })

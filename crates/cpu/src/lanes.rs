@@ -47,6 +47,10 @@ pub(crate) trait Lanes: Copy {
     unsafe fn store_32(to: *mut u32, vector: Self::Vector);
     /// Stores the lowest 16 bits of each lane.
     unsafe fn store_16(to: *mut u16, vector: Self::Vector);
+    /// Numbers of 16 bits, widened to a lane each.
+    unsafe fn load_16(from: *const u16) -> Self::Vector;
+    /// A bit for each lane whose number, below 256, is in a set: bit `i % 64` of word `i / 64` tells of `i`.
+    unsafe fn among(set: &[u64; 4], numbers: Self::Vector) -> u32;
     /// Whether there are instructions to pick payloads.
     const PICKS: bool;
     /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`

@@ -23,8 +23,9 @@
 //! | `mend` | few records out of place, put where they belong |
 //! | `classify`, `blocks` | the first partition: by a sample, without a count |
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
+//! | `sift` | frequent values, counted and not moved |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
-//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`) or by `quick` (down to a `block`); or in `passes` |
+//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`) or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |
@@ -58,6 +59,7 @@ mod sample;
 mod scan;
 mod scatter;
 mod scratch;
+mod sift;
 mod source;
 mod splitters;
 mod tuning;

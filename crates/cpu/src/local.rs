@@ -1,11 +1,13 @@
 //! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the
-//! keys are spread, by [`quick`] if they crowd or are few. In counting [`passes`] otherwise.
+//! keys are spread, by [`quick`] if they crowd or are few, counted in a [`tally`] if their values are few. In
+//! counting [`passes`] otherwise.
 
 pub(crate) mod bins;
 mod block;
 mod network;
 pub(crate) mod passes;
 mod quick;
+mod tally;
 
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -423,6 +425,21 @@ mod tests {
                     check(instructions, &keys, Fixed::<4>);
                     check(instructions, &keys, Fixed::<16>);
                     check(instructions, &keys, Bytes(5));
+                }
+                // Fewer values than keys, which are counted: few of them, many, and most of one.
+                let values = [2, n as u128 / 5, n as u128 / 2, 2048, 2049];
+                for values in values.into_iter().filter(|values| 2 * values <= n as u128) {
+                    let mut keys: Vec<W> = spread(n, values);
+                    assert!(
+                        check(instructions, &keys, Nothing),
+                        "{n} of {values} values"
+                    );
+                    keys[..n / 2].fill(!W::truncate(7));
+                    for key in &mut keys[n / 2..] {
+                        *key = !*key;
+                    }
+                    assert!(check(instructions, &keys, Nothing), "{n}, most alike");
+                    check(instructions, &keys, Fixed::<8>);
                 }
                 // Keys that end at the greatest word, which is also what empty slots hold.
                 let high: Vec<W> = spread::<W>(n, n as u128).iter().map(|&key| !key).collect();

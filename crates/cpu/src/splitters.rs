@@ -20,6 +20,7 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::lanes::Lanes;
+use crate::sift::BucketSet;
 
 /// The most bits of a bucket's number.
 const BITS_MAX: u32 = 8;
@@ -36,6 +37,8 @@ pub(crate) struct Splitters<W> {
     bounds: [W; (1 << BITS_MAX) - 1],
     tree: Tree<W>,
     buckets: usize,
+    /// See [`moved`](Self::moved).
+    moved: Option<BucketSet>,
 }
 
 /// Bounds as a tree for vectors: node 1 is the root, nodes `2k` and `2k + 1` are below node `k`.
@@ -62,11 +65,19 @@ impl<W: Word> Splitters<W> {
         bounds[..few.len()].copy_from_slice(&few);
         let buckets = few.len() + 1;
         let levels = buckets.next_power_of_two().ilog2();
-        Splitters {
+        let mut splitters = Splitters {
             tree: Tree::new(&bounds, levels.max(LEVELS_MIN)),
             bounds,
             buckets,
+            moved: None,
+        };
+        let moved =
+            BucketSet::new(|bucket| bucket < buckets && splitters.one_value(bucket).is_none());
+        let to_move = |&&code: &&W| moved.has(splitters.of(code).into());
+        if 2 * sample.iter().filter(to_move).count() < sample.len() {
+            splitters.moved = Some(moved);
         }
+        splitters
     }
 
     /// The same, where code that is compiled for any lanes has another name for the words.
@@ -82,13 +93,19 @@ impl<W: Word> Splitters<W> {
         self.buckets
     }
 
-    /// Whether all codes of a bucket are the same.
-    pub(crate) fn is_one_value(&self, bucket: usize) -> bool {
+    /// The code that all of a bucket have, if there is only one.
+    pub(crate) fn one_value(&self, bucket: usize) -> Option<W> {
         let first = match bucket {
             0 => W::ZERO,
             _ => self.bounds[bucket - 1].wrapping_add(W::truncate(1)),
         };
-        self.bounds.get(bucket).copied().unwrap_or(W::MAX) == first
+        let last = self.bounds.get(bucket).copied().unwrap_or(W::MAX);
+        (last == first).then_some(first)
+    }
+
+    /// The buckets of more than one value, if most of the sample is in others.
+    pub(crate) fn moved(&self) -> Option<&BucketSet> {
+        self.moved.as_ref()
     }
 
     /// The bucket of a code. Greater codes have greater buckets.
@@ -394,7 +411,7 @@ mod tests {
                     counts[usize::from(splitters.of(code))] += 1;
                 }
                 for (bucket, &count) in counts.iter().enumerate() {
-                    let one = splitters.is_one_value(bucket);
+                    let one = splitters.one_value(bucket).is_some();
                     assert_eq!(
                         one,
                         count == 1,
@@ -429,7 +446,7 @@ mod tests {
                         for &value in heavy {
                             let bucket = usize::from(splitters.of(value));
                             assert!(
-                                splitters.is_one_value(bucket),
+                                splitters.one_value(bucket).is_some(),
                                 "{values} values of {share} among {others}: {value:?} of {:?}",
                                 W::WIDTH
                             );
@@ -471,7 +488,7 @@ mod tests {
                     }
                     for (bucket, &count) in counts.iter().enumerate() {
                         assert!(
-                            count << bits <= 3 * n || splitters.is_one_value(bucket),
+                            count << bits <= 3 * n || splitters.one_value(bucket).is_some(),
                             "{distribution} of {:?}, {bits} bits: {count} in bucket {bucket} of {}",
                             W::WIDTH,
                             counts.len()

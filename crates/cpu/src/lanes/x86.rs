@@ -121,6 +121,16 @@ impl Lanes for Wide32 {
         store_16(to: *mut u16, vector: __m512i) {
             _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(vector))
         }
+        load_16(from: *const u16) -> __m512i {
+            _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()))
+        }
+        among(set: &[u64; 4], numbers: __m512i) -> u32 {
+            let set = _mm512_castsi256_si512(_mm256_loadu_si256(set.as_ptr().cast()));
+            let words = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(numbers), set);
+            let bits = _mm512_and_si512(numbers, _mm512_set1_epi32(31));
+            let bits = _mm512_srlv_epi32(words, bits);
+            u32::from(_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1)))
+        }
         shl_row(a: __m512i) -> __m512i { _mm512_slli_epi32::<ROW_BITS>(a) }
         shr_row(a: __m512i) -> __m512i { _mm512_srli_epi32::<ROW_BITS>(a) }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
@@ -245,6 +255,16 @@ impl Lanes for Wide64 {
         store_16(to: *mut u16, vector: __m512i) {
             _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
         }
+        load_16(from: *const u16) -> __m512i {
+            _mm512_cvtepu16_epi64(_mm_loadu_si128(from.cast()))
+        }
+        among(set: &[u64; 4], numbers: __m512i) -> u32 {
+            let set = _mm512_castsi256_si512(_mm256_loadu_si256(set.as_ptr().cast()));
+            let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(numbers), set);
+            let bits = _mm512_and_si512(numbers, _mm512_set1_epi64(63));
+            let bits = _mm512_srlv_epi64(words, bits);
+            u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
+        }
         shl_row(a: __m512i) -> __m512i { _mm512_slli_epi64::<ROW_BITS>(a) }
         shr_row(a: __m512i) -> __m512i { _mm512_srli_epi64::<ROW_BITS>(a) }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
@@ -339,6 +359,16 @@ impl Lanes for Half32 {
             let lower = _mm256_shuffle_epi8(vector, lower);
             let halves = _mm256_permute4x64_epi64::<0b1000>(lower);
             _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(halves))
+        }
+        load_16(from: *const u16) -> __m256i {
+            _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()))
+        }
+        among(set: &[u64; 4], numbers: __m256i) -> u32 {
+            let set = _mm256_loadu_si256(set.as_ptr().cast());
+            let words = _mm256_permutevar8x32_epi32(set, _mm256_srli_epi32::<5>(numbers));
+            // The number's bit becomes the lane's highest.
+            let bits = _mm256_andnot_si256(numbers, _mm256_set1_epi32(31));
+            _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, bits))) as u32
         }
         shl_row(a: __m256i) -> __m256i { _mm256_slli_epi32::<{ ROW_BITS as i32 }>(a) }
         shr_row(a: __m256i) -> __m256i { _mm256_srli_epi32::<{ ROW_BITS as i32 }>(a) }
@@ -447,6 +477,17 @@ impl Lanes for Half64 {
                 _mm256_extracti128_si256::<1>(lowest),
             );
             _mm_storel_epi64(to.cast(), halves)
+        }
+        load_16(from: *const u16) -> __m256i {
+            _mm256_cvtepu16_epi64(_mm_loadl_epi64(from.cast()))
+        }
+        among(set: &[u64; 4], numbers: __m256i) -> u32 {
+            let set = _mm256_loadu_si256(set.as_ptr().cast());
+            // Of each lane's two words the lower is the number's.
+            let words = _mm256_permutevar8x32_epi32(set, _mm256_srli_epi32::<5>(numbers));
+            let bits = _mm256_andnot_si256(numbers, _mm256_set1_epi64x(31));
+            let bits = _mm256_slli_epi64::<32>(_mm256_sllv_epi32(words, bits));
+            _mm256_movemask_pd(_mm256_castsi256_pd(bits)) as u32
         }
         shl_row(a: __m256i) -> __m256i { _mm256_slli_epi64::<{ ROW_BITS as i32 }>(a) }
         shr_row(a: __m256i) -> __m256i { _mm256_srli_epi64::<{ ROW_BITS as i32 }>(a) }

@@ -19,7 +19,7 @@ use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
-use super::network;
+use super::{network, tally};
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
 use crate::instructions::stores_wait;
 use crate::lanes::{Lanes, Vectored};
@@ -114,6 +114,10 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
             let range = greatest.wrapping_sub(least);
             if range == L::Word::ZERO {
                 from.gather(to);
+                return true;
+            }
+            if payload.bytes() == 0 && tally::pays(n, range, bytes) {
+                tally::sort(from, to, memory, [least, range]);
                 return true;
             }
             // Where keys have fewer values than that, bins overflow.
