@@ -33,7 +33,7 @@ pub(crate) fn sort<W: Word>(keys: &mut [W], coder: Coder<W>, pool: &Pool) -> Res
     })?
 }
 
-fn sort_with<W: Word>(keys: &mut [W], coder: Coder<W>, crew: Crew) -> Result<Report> {
+fn sort_with<W: Word>(keys: &mut [W], coder: Coder<W>, crew: Crew<'_>) -> Result<Report> {
     let start = Instant::now();
     let n = keys.len();
     let share = n.div_ceil(crew.threads()).max(1);

@@ -332,7 +332,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     }
 
     /// Sorts an input of many buckets, or with several workers.
-    unsafe fn run_many(&self, mut report: Report, crew: Crew, means: &Means) -> Result<Report> {
+    unsafe fn run_many(&self, mut report: Report, crew: Crew<'_>, means: &Means) -> Result<Report> {
         let (n, record) = (self.n, self.record_bytes());
         let mask = W::mask(&self.bits);
         report.threads = crew.threads();

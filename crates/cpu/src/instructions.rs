@@ -1,4 +1,4 @@
-//! The instructions that a machine has, and a habit of some.
+//! The instructions that a machine has, and habits of some.
 
 /// Which instructions a sort may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +38,16 @@ impl Instructions {
 /// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch
 /// where it will go: as seen on a Xeon, and not on a Zen 4.
 pub(crate) fn stores_wait() -> bool {
+    is_intel()
+}
+
+/// Whether lanes are compressed so slowly that what is sorted by it is small: as seen on a Xeon, and not on a
+/// Zen 4.
+pub(crate) fn compresses_slowly() -> bool {
+    is_intel()
+}
+
+fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;

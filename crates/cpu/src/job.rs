@@ -100,7 +100,7 @@ pub(crate) struct Bucket<W> {
 }
 
 /// See the [module](self).
-pub(crate) struct Job<W, P, R, T> {
+pub(crate) struct Job<'a, W, P, R, T> {
     data: Columns<W, P>,
     room: Columns<W, P>,
     workers: Workers,
@@ -109,13 +109,13 @@ pub(crate) struct Job<W, P, R, T> {
     bits: Range<u32>,
     /// How many records there are.
     n: usize,
-    crew: Crew,
+    crew: Crew<'a>,
     /// The most passes of any key, and bytes read and written, so far.
     passes: AtomicU32,
     moved: AtomicU64,
 }
 
-impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, T> {
+impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W, P, R, T> {
     pub(crate) fn new(
         data: Columns<W, P>,
         room: Columns<W, P>,
@@ -123,7 +123,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
         local: Local<W, R, T>,
         bits: Range<u32>,
         n: usize,
-        crew: Crew,
+        crew: Crew<'a>,
     ) -> Self {
         Job {
             data,
@@ -157,7 +157,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
 
     /// Who shares a bucket of `n` records: all, if it is a large part of the whole; whoever has it
     /// alone, if there are others for the others.
-    fn crew_for(&self, n: usize) -> Crew {
+    fn crew_for(&self, n: usize) -> Crew<'a> {
         match n * self.crew.threads() * 2 > self.n {
             true => self.crew,
             false => Crew::alone(),
@@ -256,7 +256,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
     }
 
     /// Sorts each bucket, to where the sink wants it.
-    unsafe fn finish(&self, crew: Crew, buckets: &mut [Bucket<W>], side: Side) {
+    unsafe fn finish(&self, crew: Crew<'_>, buckets: &mut [Bucket<W>], side: Side) {
         crew.for_each(buckets, |bucket| {
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
@@ -431,7 +431,7 @@ impl<W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<W, P, R, 
 }
 
 /// Cuts `0..n` into about even parts for the workers.
-pub(crate) fn stretches(n: usize, crew: Crew) -> Vec<Range<usize>> {
+pub(crate) fn stretches(n: usize, crew: Crew<'_>) -> Vec<Range<usize>> {
     let all = 0..n;
     cut(slice::from_ref(&all), crew)
         .into_iter()
@@ -440,7 +440,7 @@ pub(crate) fn stretches(n: usize, crew: Crew) -> Vec<Range<usize>> {
 }
 
 /// Cuts pieces into about even parts for the workers, each a list of pieces.
-fn cut(pieces: &[Range<usize>], crew: Crew) -> Vec<Vec<Range<usize>>> {
+fn cut(pieces: &[Range<usize>], crew: Crew<'_>) -> Vec<Vec<Range<usize>>> {
     let n: usize = pieces.iter().map(Range::len).sum();
     let wanted = match crew.threads() {
         1 => 1,

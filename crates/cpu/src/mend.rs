@@ -137,7 +137,7 @@ impl Moves {
         &self,
         data: Columns<W, P>,
         room: Columns<W, P>,
-        crew: Crew,
+        crew: Crew<'_>,
     ) {
         // Stretches that go the same way, side by side. Others are not in their way: what comes after a
         // group that goes up has not gone up itself, so it lies above where the group ends; likewise
@@ -185,7 +185,7 @@ impl Moves {
     pub(crate) unsafe fn positions(
         &self,
         n: usize,
-        crew: Crew,
+        crew: Crew<'_>,
         put: impl Fn(usize, usize) + Send + Sync,
     ) {
         crew.for_ranges(n, |range| {

@@ -49,7 +49,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     pub(crate) unsafe fn in_order(
         &self,
         report: &mut Report,
-        crew: Crew,
+        crew: Crew<'_>,
         means: &Means,
     ) -> Result<bool> {
         // SAFETY: the caller's promise.
@@ -68,7 +68,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
     /// [`in_order`](Self::in_order), for an input that is worth a closer look.
     #[inline(never)]
-    unsafe fn in_some_order(&self, report: &mut Report, crew: Crew, means: &Means) -> Result<bool> {
+    unsafe fn in_some_order(
+        &self,
+        report: &mut Report,
+        crew: Crew<'_>,
+        means: &Means,
+    ) -> Result<bool> {
         let clock = Instant::now();
         let ranks = self.source.ranks(W::mask(&self.bits));
         // SAFETY: the caller's promise.
@@ -94,7 +99,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     }
 
     /// The input is one run.
-    unsafe fn keep(&self, run: Presorted, report: &mut Report, crew: Crew) {
+    unsafe fn keep(&self, run: Presorted, report: &mut Report, crew: Crew<'_>) {
         // SAFETY: the caller found it so, and nobody else uses the records.
         unsafe { self.sink.presorted(self.n, run, crew) };
         report.presorted = Some(run);
@@ -110,7 +115,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         &self,
         moves: &Moves,
         report: &mut Report,
-        crew: Crew,
+        crew: Crew<'_>,
         means: &Means,
     ) -> Result<()> {
         report.workspace_bytes = moves.bytes();
@@ -199,7 +204,7 @@ unsafe fn order_of<R: Ranks>(
     ranks: R,
     n: usize,
     strict: bool,
-    crew: Crew,
+    crew: Crew<'_>,
     instructions: Instructions,
 ) -> Option<Order> {
     // SAFETY: the caller's promise.

@@ -1,25 +1,40 @@
-//! Threads: a rayon pool, asked for only when there is work for several.
+//! Threads: those of a rayon pool, asked for only when there is work for several.
+//!
+//! ```text
+//! enter      the caller asks threads of the pool to join, and goes on
+//! for_each   whoever has joined takes an item after the other; the caller, too
+//! leave      the caller has the results; who has not joined by then is not waited for
+//! ```
+//!
+//! The caller works itself. A caller that waits instead has its work begun by a thread that the system wakes,
+//! and the next one is woken by that; on two cores a system may put both on the same one, and leave them there
+//! for milliseconds.
 
+use std::any::Any;
+use std::cell::Cell;
 use std::error::Error as _;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
-use crate::tuning::CHUNK_MIN;
+use crate::tuning::{CHUNK_MIN, SPIN};
 
 /// Where workers come from.
 #[derive(Debug)]
 pub(crate) struct Pool {
     threads: Option<usize>,
+    /// Threads but for the caller's.
     own: OnceLock<Result<ThreadPool, String>>,
 }
 
 impl Pool {
-    /// A pool of `threads` workers of its own; or, without a number, the rayon pool that a call
-    /// comes from, which is the global one where it comes from none. Starts nothing yet.
+    /// The caller and a pool of its own, together `threads` workers; or, without a number, the rayon pool that
+    /// a call comes from, which is the global one where it comes from none. Starts nothing yet.
     pub(crate) const fn new(threads: Option<usize>) -> Self {
         Pool {
             threads,
@@ -45,61 +60,55 @@ impl Pool {
     ///
     /// # Errors
     /// [`Error::Threads`] if workers cannot be started; `work` has not begun then.
-    pub(crate) fn enter<T: Send>(
-        &self,
-        several: bool,
-        work: impl FnOnce(Crew) -> T + Send,
-    ) -> Result<T> {
-        if !several {
+    pub(crate) fn enter<T>(&self, several: bool, work: impl FnOnce(Crew<'_>) -> T) -> Result<T> {
+        if !several || self.threads == Some(1) || self.threads == Some(0) {
             return Ok(work(Crew::alone()));
         }
-        // Rayon's machinery is compiled once, and not for each kind of work.
-        let (mut work, mut done) = (Some(work), None);
-        self.enter_once(&mut |crew| done = work.take().map(|work| work(crew)))?;
-        Ok(done.expect("the pool does the work"))
+        let (threads, pool) = self.start()?;
+        let team = Arc::new(Team::new());
+        for _ in 1..threads {
+            let team = Arc::clone(&team);
+            let join = move || team.join();
+            match pool {
+                Some(pool) => pool.spawn(join),
+                None => rayon::spawn(join),
+            }
+        }
+        // Also where `work` panics, those who have joined must not wait for ever.
+        let _leave = Leave(&team);
+        let _number = Number::set(0);
+        Ok(work(Crew {
+            team: Some(&team),
+            threads,
+        }))
     }
 
-    fn enter_once(&self, work: &mut (dyn FnMut(Crew) + Send)) -> Result<()> {
+    /// How many workers there are, and the pool that they come from if it is not rayon's.
+    fn start(&self) -> Result<(usize, Option<&ThreadPool>)> {
         static GLOBAL: OnceLock<Result<(), String>> = OnceLock::new();
+        let failed = |why: &String| Error::Threads {
+            threads: self.threads(),
+            why: why.clone(),
+        };
         match self.threads {
-            Some(0 | 1) => work(Crew::alone()),
             Some(threads) => {
                 let pool = self.own.get_or_init(|| {
                     ThreadPoolBuilder::new()
-                        .num_threads(threads)
-                        .thread_name(|i| format!("sweepsort-{i}"))
+                        .num_threads(threads - 1)
+                        .thread_name(|i| format!("sweepsort-{}", i + 1))
                         .build()
                         .map_err(|error| error.to_string())
                 });
-                match pool {
-                    Ok(pool) => pool.install(|| work(Crew { threads })),
-                    Err(why) => {
-                        return Err(Error::Threads {
-                            threads,
-                            why: why.clone(),
-                        });
-                    }
-                }
+                Ok((threads, Some(pool.as_ref().map_err(failed)?)))
             }
             None => {
                 if rayon::current_thread_index().is_none() {
                     // Rayon itself would panic where the global pool cannot be started.
-                    GLOBAL
-                        .get_or_init(start_global)
-                        .as_ref()
-                        .map_err(|why| Error::Threads {
-                            threads: self.threads(),
-                            why: why.clone(),
-                        })?;
+                    GLOBAL.get_or_init(start_global).as_ref().map_err(failed)?;
                 }
-                rayon::scope(|_| {
-                    work(Crew {
-                        threads: rayon::current_num_threads(),
-                    })
-                });
+                Ok((rayon::current_num_threads(), None))
             }
         }
-        Ok(())
     }
 }
 
@@ -114,15 +123,19 @@ fn start_global() -> Result<(), String> {
 }
 
 /// The workers that share one sort.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Crew {
+#[derive(Clone, Copy)]
+pub(crate) struct Crew<'a> {
+    team: Option<&'a Team>,
     threads: usize,
 }
 
-impl Crew {
+impl Crew<'_> {
     /// The caller alone.
     pub(crate) const fn alone() -> Self {
-        Crew { threads: 1 }
+        Crew {
+            team: None,
+            threads: 1,
+        }
     }
 
     /// How many workers there are.
@@ -132,10 +145,9 @@ impl Crew {
 
     /// Which worker runs this code; below [`threads`](Self::threads).
     pub(crate) fn worker(self) -> usize {
-        if self.threads == 1 {
-            0
-        } else {
-            rayon::current_thread_index().unwrap_or(0)
+        match self.team {
+            None => 0,
+            Some(_) => Number::get(),
         }
     }
 
@@ -166,10 +178,241 @@ impl Crew {
 
     /// Runs `task` on every index below `n`. Not generic, so that it is compiled once.
     fn for_each_index(self, n: usize, task: &(dyn Fn(usize) + Sync)) {
-        (0..n).into_par_iter().with_max_len(1).for_each(task);
+        match self.team {
+            None => (0..n).for_each(task),
+            Some(team) => team.share(self.threads, n, task),
+        }
     }
 }
 
+/// Those who have joined a caller, and what there is to do.
+struct Team {
+    board: Mutex<Board>,
+    /// How often the board was changed: to be looked at without the lock.
+    news: AtomicUsize,
+    /// Woken when there is something new.
+    told: Condvar,
+    /// Woken when the last one leaves a work.
+    done: Condvar,
+}
+
+/// What is known to all.
+struct Board {
+    /// How many have joined.
+    joined: usize,
+    /// Whether the caller is gone.
+    left: bool,
+    /// Works that are open, oldest first.
+    open: Vec<Shared<Work>>,
+}
+
+/// Indices to be dealt out.
+struct Work {
+    /// Of the owner's call, whatever its lifetime says here.
+    task: &'static (dyn Fn(usize) + Sync),
+    /// As many about even shares of the indices as there are workers.
+    shares: Vec<Share>,
+    /// How many work on it, but for who began it. It grows under the lock of the board alone, while it is open.
+    inside: AtomicUsize,
+    /// The first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Indices, one after the other. On a line of its own.
+#[repr(align(64))]
+struct Share {
+    /// The first that nobody has taken.
+    next: AtomicUsize,
+    end: usize,
+}
+
+impl Work {
+    /// Runs the task on indices until all are taken: first on those of a worker's own share, for what comes
+    /// together is best in one cache.
+    fn run(&self, worker: usize) {
+        let work = || {
+            for i in 0..self.shares.len() {
+                let share = &self.shares[(worker + i) % self.shares.len()];
+                loop {
+                    let i = share.next.fetch_add(1, Ordering::Relaxed);
+                    if i >= share.end {
+                        break;
+                    }
+                    (self.task)(i);
+                }
+            }
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+            lock(&self.panic).get_or_insert(panic);
+        }
+    }
+
+    fn is_taken(&self) -> bool {
+        let taken = |share: &Share| share.next.load(Ordering::Relaxed) >= share.end;
+        self.shares.iter().all(taken)
+    }
+}
+
+impl Team {
+    fn new() -> Self {
+        Team {
+            board: Mutex::new(Board {
+                joined: 0,
+                left: false,
+                open: Vec::new(),
+            }),
+            news: AtomicUsize::new(0),
+            told: Condvar::new(),
+            done: Condvar::new(),
+        }
+    }
+
+    /// Works for the caller until it is gone.
+    fn join(&self) {
+        let mut board = lock(&self.board);
+        if board.left {
+            return;
+        }
+        board.joined += 1;
+        let worker = board.joined;
+        let _number = Number::set(worker);
+        while !board.left {
+            let news = self.news.load(Ordering::Relaxed);
+            // SAFETY: open works are there.
+            let open = |work: &&Shared<Work>| unsafe { !(*work.0).is_taken() };
+            match board.open.iter().rev().find(open) {
+                Some(&Shared(work)) => {
+                    // SAFETY: the work is open now, and who is inside is waited for.
+                    unsafe {
+                        (*work).inside.fetch_add(1, Ordering::Relaxed);
+                        drop(board);
+                        (*work).run(worker);
+                        // From here on the work may be gone.
+                        let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
+                        board = lock(&self.board);
+                        if last {
+                            self.done.notify_all();
+                        }
+                    }
+                }
+                None => {
+                    drop(board);
+                    spin(|| self.news.load(Ordering::Relaxed) != news);
+                    board = lock(&self.board);
+                    if self.news.load(Ordering::Relaxed) == news && !board.left {
+                        board = wait(&self.told, board);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs `task` on every index below `n`, with all of `threads` workers who are free.
+    fn share(&self, threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
+        let work = Work {
+            // SAFETY: nobody uses it after this call.
+            task: unsafe {
+                std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(
+                    task,
+                )
+            },
+            shares: (0..threads)
+                .map(|i| Share {
+                    next: AtomicUsize::new(i * n / threads),
+                    end: (i + 1) * n / threads,
+                })
+                .collect(),
+            inside: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+        };
+        let own = (&raw const work).cast_mut();
+        self.tell(|board| board.open.push(Shared(own)));
+        work.run(Number::get());
+        lock(&self.board).open.retain(|open| open.0 != own);
+        let alone = || work.inside.load(Ordering::Acquire) == 0;
+        if !spin(alone) {
+            let mut board = lock(&self.board);
+            while !alone() {
+                board = wait(&self.done, board);
+            }
+        }
+        if let Some(panic) = work
+            .panic
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Changes the board, and tells all.
+    fn tell(&self, change: impl FnOnce(&mut Board)) {
+        let mut board = lock(&self.board);
+        change(&mut board);
+        self.news.fetch_add(1, Ordering::Relaxed);
+        drop(board);
+        self.told.notify_all();
+    }
+}
+
+/// Ends a team.
+struct Leave<'a>(&'a Team);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.tell(|board| board.left = true);
+    }
+}
+
+/// Waits a little for something to be so. Returns whether it is.
+fn spin(so: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    loop {
+        for _ in 0..64 {
+            if so() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        if start.elapsed() > SPIN {
+            return false;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What it holds is whole also where somebody has panicked.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condition
+        .wait(guard)
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A worker's number, until this is dropped.
+struct Number(usize);
+
+thread_local! {
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Number {
+    fn set(number: usize) -> Self {
+        Number(NUMBER.replace(number))
+    }
+
+    fn get() -> usize {
+        NUMBER.get()
+    }
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        NUMBER.set(self.0);
+    }
+}
 /// The start of a slice whose items go to different workers.
 #[derive(Debug)]
 pub(crate) struct Shared<T>(pub(crate) *mut T);
@@ -190,5 +433,89 @@ impl<T> Shared<T> {
     /// Item `i`.
     pub(crate) fn at(&self, i: usize) -> *mut T {
         self.0.wrapping_add(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    /// Each item once, each worker's number by one at a time, whoever calls; works within works, too.
+    #[test]
+    fn items_are_shared() {
+        let check = |pool: &Pool, threads: usize| {
+            for n in [0, 1, 2, 7, 100, 1000] {
+                let mut counts: Vec<_> = (0..n).map(|i| vec![0u8; i % 5]).collect();
+                let busy: Vec<_> = (0..threads).map(|_| AtomicBool::new(false)).collect();
+                let done = pool.enter(true, |crew| {
+                    assert_eq!(crew.threads(), threads);
+                    crew.for_each(&mut counts, |counts| {
+                        crew.for_each(counts, |count| {
+                            let busy = &busy[crew.worker()];
+                            assert!(
+                                !busy.swap(true, Ordering::Relaxed),
+                                "one number, two workers"
+                            );
+                            *count += 1;
+                            std::thread::yield_now();
+                            busy.store(false, Ordering::Relaxed);
+                        });
+                    });
+                });
+                assert_eq!(done, Ok(()));
+                let all = counts.iter().flatten().all(|&count| count == 1);
+                assert!(all, "{n} items, {threads} workers");
+            }
+        };
+        for threads in [1, 2, 3, 8] {
+            check(&Pool::new(Some(threads)), threads);
+        }
+        let global = Pool::new(None);
+        check(&global, rayon::current_num_threads());
+        let other = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        other.install(|| check(&global, 3));
+    }
+
+    /// Who has other things to do is not waited for.
+    #[test]
+    fn nobody_needs_to_join() {
+        let other = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (begun, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_for = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        };
+        other.scope(|scope| {
+            scope.spawn(|_| {
+                begun.store(true, Ordering::Release);
+                wait_for(&ended);
+            });
+            wait_for(&begun);
+            let mut items = [0; 100];
+            let done = Pool::new(None).enter(true, |crew| {
+                crew.for_each(&mut items, |item| *item += crew.worker() + 1);
+            });
+            ended.store(true, Ordering::Release);
+            assert_eq!((done, items), (Ok(()), [1; 100]));
+        });
+    }
+
+    /// A task's panic is the caller's, once all others are done, and the pool goes on.
+    #[test]
+    fn panics_reach_the_caller() {
+        let pool = Pool::new(Some(2));
+        for bad in [0, 50, 99] {
+            let mut items: Vec<usize> = (0..100).collect();
+            let panic = catch_unwind(AssertUnwindSafe(|| {
+                pool.enter(true, |crew| {
+                    crew.for_each(&mut items, |item| assert!(*item != bad, "item {item}"));
+                })
+            }));
+            let message = panic.unwrap_err().downcast::<String>().unwrap();
+            assert_eq!(*message, format!("item {bad}"));
+        }
     }
 }

@@ -127,7 +127,7 @@ pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
     ///
     /// # Safety
     /// Nobody else uses the records now.
-    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew);
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>);
     /// The record that is at `from` in the input belongs at `to`. Asked only where the source makes the
     /// records; elsewhere they are moved themselves.
     ///
@@ -159,7 +159,7 @@ pub(crate) struct Decoded<W, P>(pub(crate) Columns<W, P>, pub(crate) Coder<W>);
 impl<W: Word, P: Payload> Sink<W, P> for Codes<W, P> {
     unsafe fn done(self, _: usize, _: &mut [W]) {}
     unsafe fn place(self, _: usize, _: usize) {}
-    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
         if run == Presorted::Reversed {
             // SAFETY: the caller's promise.
             unsafe { reverse(self.0, n, crew) }
@@ -172,7 +172,7 @@ impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
         keys.iter_mut().for_each(|key| *key = self.1.decode(*key));
     }
     unsafe fn place(self, _: usize, _: usize) {}
-    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
         // SAFETY: the caller's promise. Nothing was coded yet.
         unsafe { Codes(self.0).presorted(n, run, crew) }
     }
@@ -182,7 +182,7 @@ impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
 ///
 /// # Safety
 /// There are `n` records, and nobody else uses them now.
-unsafe fn reverse<W: Word, P: Payload>(data: Columns<W, P>, n: usize, crew: Crew) {
+unsafe fn reverse<W: Word, P: Payload>(data: Columns<W, P>, n: usize, crew: Crew<'_>) {
     crew.for_ranges(n / 2, |range| {
         for i in range {
             // SAFETY: each `i` below the middle is in one range, and so is its mirror image.
@@ -333,7 +333,7 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
             };
         }
     }
-    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew) {
+    unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
         crew.for_ranges(n, |range| {
             for i in range {
                 let position = if run == Presorted::Reversed {

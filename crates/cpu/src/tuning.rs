@@ -1,6 +1,8 @@
 //! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu.md` has
 //! the figures.
 
+use std::time::Duration;
+
 /// The most bits that number a partition's buckets. 256 of them keep the scatter's open cache lines within
 /// a first level cache.
 pub(crate) const PARTITION_BITS: u32 = 8;
@@ -36,7 +38,7 @@ pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;
 
-/// The same for words of 32 bits by AVX-512, of which a block has the most.
+/// The same for words of 32 bits by AVX-512, of which a block has the most, where lanes are compressed fast.
 pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
 
 /// Bytes of a worker's memory for local sorts: slots for 130,000 keys of 32 bits alone, for half as many
@@ -117,3 +119,7 @@ pub(crate) const OUT_ONE_IN: usize = 256;
 /// Up to so many records out of place side by side are told from those around them, whether they are
 /// too high or too low.
 pub(crate) const OUT_TOGETHER: usize = 8;
+
+/// How long a worker that has nothing to do asks again and again for something before it sleeps: to be woken
+/// takes as long.
+pub(crate) const SPIN: Duration = Duration::from_micros(50);
