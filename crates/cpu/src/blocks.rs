@@ -1,7 +1,7 @@
 //! The first partition: each record to its bucket's block, without a count before.
 //!
 //! ```text
-//! classify   a strip of records: their buckets                     source → a strip of bytes
+//! classify   a strip of records: their buckets                     source → a strip of numbers
 //! scatter    each record to the next place of its bucket's block   source → room
 //! ```
 //!
@@ -107,7 +107,7 @@ impl<W: Word> Open<W> {
 impl Blocks {
     /// Records of a block, where there are `n` records in all.
     fn size(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
-        let most = ALL_BLOCKS_BYTES / Self::spare(workers, buckets);
+        let most = ALL_BLOCKS_BYTES / (workers * (buckets + buckets / 2));
         let share = n * record / (buckets * BLOCKS_PER_BUCKET);
         1 << (BLOCK_BYTES.min(most).min(share) / record).max(1).ilog2()
     }

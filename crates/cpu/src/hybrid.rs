@@ -9,7 +9,7 @@ use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::blocks::Blocks;
 use crate::classify::Classifier;
-use crate::columns::{Columns, Payload, Pieces};
+use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
 use crate::local::{Local, Shape, passes};
@@ -19,8 +19,8 @@ use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
-    TIMED_FROM,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, PARTITION_BITS, SAMPLE_PER_BUCKET,
+    STACK_BYTES, TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -99,22 +99,26 @@ impl Measure {
     }
 
     /// Bits that number the buckets of the first partition.
-    fn partition_bits(&self, threads: usize) -> u32 {
+    fn first_bits(&self, threads: usize) -> u32 {
         self.shape
             .first_bits(self.n, threads, worker_bytes(threads))
     }
 
     /// Records that the first partition's room has places for.
     fn room(&self, threads: usize) -> usize {
-        let buckets = 1 << self.partition_bits(threads);
-        Blocks::room(self.n, self.shape.record, threads, buckets)
+        let bits = self.first_bits(threads);
+        // Where keys are skewed, there are fewer buckets.
+        [bits, bits.min(PARTITION_BITS)]
+            .map(|bits| Blocks::room(self.n, self.shape.record, threads, 1 << bits))
+            .into_iter()
+            .fold(0, usize::max)
     }
 
     /// Bytes of memory for a local sort of an input that is a single bucket.
     fn one_bytes(&self) -> usize {
         match self.n {
             ..=INSERTION_MAX => 0,
-            n => self.shape.bytes(n).next_multiple_of(64),
+            n => self.shape.bytes(n).next_multiple_of(LINE),
         }
     }
 
@@ -133,7 +137,7 @@ impl Measure {
         }
         if !self.is_one(threads) {
             let most = self.shape.most_records(worker_bytes(threads));
-            let mut wanted = self.partition_bits(threads);
+            let mut wanted = self.first_bits(threads);
             loop {
                 let digit = digit_below(top, bits.start, wanted);
                 digits.push(digit);
@@ -168,7 +172,7 @@ struct Line<T>(T);
 
 /// Bytes of one worker's memory for local sorts: slots, or room for a bucket.
 fn worker_bytes(threads: usize) -> usize {
-    (LOCAL_BYTES.min(ALL_LOCAL_BYTES / threads)).next_multiple_of(64)
+    (LOCAL_BYTES.min(ALL_LOCAL_BYTES / threads)).next_multiple_of(LINE)
 }
 
 /// Sorts records in place.
@@ -311,8 +315,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
             if !S::STAYS {
                 // Payloads lie there already, if there are any.
-                for (i, key) in data.keys_room(n).iter_mut().enumerate() {
-                    key.write(self.source.record(i, self.source.code(i)).0);
+                for i in 0..n {
+                    let (key, _) = self.source.record(i, self.source.code(i));
+                    data.keys_start().add(i).write(key);
                 }
             }
             let all = 0..n;
@@ -353,7 +358,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let block = means.scratch.take(bytes)?;
             let worker_bytes = worker_bytes(crew.threads());
             let local = self.local(means, worker_bytes);
-            let bits = measure.partition_bits(crew.threads());
+            let bits = measure.first_bits(crew.threads());
             let room_records = measure.room(crew.threads());
             let room = block.start().add(crew.threads() * worker_bytes);
             let made = room.add(job::column_bytes(room_records, record));
@@ -369,6 +374,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             );
             let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
             let classifier = Classifier::new(&sample, bits);
+            let bits = match classifier.buckets() > 1 << PARTITION_BITS {
+                true => bits,
+                false => bits.min(PARTITION_BITS),
+            };
             let (blocks, open) = Blocks::new(n, record, crew.threads(), 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);

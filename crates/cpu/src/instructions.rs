@@ -36,13 +36,12 @@ impl Instructions {
 }
 
 /// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch
-/// where it will go: as seen on a Xeon, and not on a Zen 4.
+/// where it will go: taken to be so on Intel's, as seen on a Xeon and not on a Zen 4.
 pub(crate) fn stores_wait() -> bool {
     is_intel()
 }
 
-/// Whether lanes are compressed so slowly that what is sorted by it is small: as seen on a Xeon, and not on a
-/// Zen 4.
+/// Whether lanes are compressed so slowly that only few keys are best sorted by it: likewise.
 pub(crate) fn compresses_slowly() -> bool {
     is_intel()
 }

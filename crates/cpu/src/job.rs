@@ -10,7 +10,7 @@ use sweepsort_core::Word;
 
 use crate::blocks::{self, Blocks, Open};
 use crate::classify::{Classifier, Classify};
-use crate::columns::{Columns, Payload, Pieces};
+use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::histogram::Chunk;
 use crate::local::Local;
 use crate::pool::{Crew, Shared};
@@ -23,7 +23,7 @@ use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, SAMPLE_PER_BUCKET, SAMPLED_PAS
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
-    n * record + 2 * 64
+    n * record + 2 * LINE
 }
 
 /// Columns for `n` records in memory of [`column_bytes`].
@@ -36,7 +36,7 @@ pub(crate) unsafe fn columns_at<W: Word, P: Payload>(
     payload: P,
 ) -> Columns<W, P> {
     // SAFETY: keys and a line are within the memory.
-    let payloads = unsafe { start.add((n * size_of::<W>()).next_multiple_of(64)) };
+    let payloads = unsafe { start.add((n * size_of::<W>()).next_multiple_of(LINE)) };
     Columns::new(start.cast(), payloads, payload)
 }
 

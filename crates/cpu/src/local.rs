@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sweepsort_core::Word;
 
 use crate::columns::{Columns, Payload, Pieces};
-use crate::instructions::{Instructions, compresses_slowly};
+use crate::instructions::{Instructions, compresses_slowly, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
@@ -57,7 +57,7 @@ impl Shape {
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.vectors {
-            true => bins::bytes(n, self.record) <= ONE_BYTES,
+            true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),
         }
     }
@@ -74,14 +74,15 @@ impl Shape {
     }
 
     /// The same for the first partition, which may have more of them: so many that a local sort with `bytes`
-    /// bytes of memory takes each bucket, with some to spare for one that is larger than others.
+    /// bytes of memory takes each bucket, with some to spare for one that is larger than others. Where none are
+    /// enough, there is a second partition in any case.
     pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> u32 {
         let bits = self.partition_bits(n, threads);
-        let most = self.most_records(bytes) / 4 * 3;
+        let most = self.most_records(bytes) / 32 * 31;
         let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
-        (bits..bits_most)
+        (bits..=bits_most)
             .find(|bits| n >> bits <= most)
-            .unwrap_or(bits_most.max(bits))
+            .unwrap_or(bits)
     }
 
     /// The most records that are sorted locally with so many bytes of memory.
@@ -247,7 +248,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 return true;
             }
             if self.crowding.try_bins() {
-                let in_bins = in_bins(self.instructions, from, to, own, self.bytes);
+                let fetches = stores_wait();
+                let in_bins = in_bins(self.instructions, from, to, own, self.bytes, fetches);
                 self.crowding.note(in_bins);
                 if in_bins {
                     return true;
@@ -338,7 +340,7 @@ impl<W: Word> Vectored for Tie<'_, W> {
 }
 
 /// Sorts in bins, by vectors; or returns false and has written nothing, for there are no vectors for
-/// such keys, or they crowd.
+/// such keys, or they crowd. `fetches` if slots are fetched before they are written.
 ///
 /// # Safety
 /// As [`bins::Bucket::run`]; the machine has the instructions.
@@ -348,12 +350,14 @@ unsafe fn in_bins<W: Word, P: Payload>(
     to: Columns<W, P>,
     memory: *mut u8,
     bytes: usize,
+    fetches: bool,
 ) -> bool {
     let bucket = bins::Bucket {
         from,
         to,
         memory,
         bytes,
+        fetches,
     };
     // SAFETY: the caller's promise.
     unsafe { by_vectors::<W, _>(instructions, bucket) }.unwrap_or(false)
@@ -375,6 +379,18 @@ mod tests {
 
     /// Sorts in bins, and tells whether that was done; if not, nothing must have been written.
     fn check<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) -> bool {
+        let [sorted, fetching] =
+            [false, true].map(|fetches| check_one(instructions, keys, payload, fetches));
+        assert_eq!(sorted, fetching);
+        sorted
+    }
+
+    fn check_one<W: Word, P: Payload>(
+        instructions: Instructions,
+        keys: &[W],
+        payload: P,
+        fetches: bool,
+    ) -> bool {
         let (n, bytes) = (keys.len(), payload.bytes());
         let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
         let mut order: Vec<usize> = (0..n).collect();
@@ -394,6 +410,7 @@ mod tests {
                 Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
                 start.add(start.align_offset(64)),
                 room,
+                fetches,
             )
         };
         assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
@@ -463,19 +480,44 @@ mod tests {
     }
 
     /// Many threads share what memory there is for local sorts; too little for slots is refused.
+    /// No more first buckets than bring each to a size that a local sort takes, up to the last record that
+    /// they do; then as many as of a further partition.
+    #[test]
+    fn first_buckets_are_as_many_as_need_be() {
+        for (record, threads, most, bits_most) in [
+            (4, 1, 196_695, 11),
+            (8, 1, 98_735, 11),
+            (8, 2, 98_735, 11),
+            (16, 2, 49_445, 11),
+            (16, 4, 49_445, 10),
+            (8, 16, 98_735, 8),
+        ] {
+            let key = record.min(8);
+            let shape = Shape::new(Instructions::Avx512, key, record - key);
+            for bits in 8..=bits_most {
+                let next = if bits == bits_most { 8 } else { bits + 1 };
+                let last = ((most + 1) << bits) - 1;
+                let found = [last, last + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES));
+                assert_eq!(found, [bits, next], "{last} records of {record}, {threads}");
+            }
+        }
+    }
+
     #[test]
     fn little_memory_is_not_for_bins() {
         let shape = Shape::new(Instructions::detect(), 4, 4);
         for bytes in [100, 10_000, 18_495] {
             assert_eq!(shape.most_records(bytes), (bytes - 16) / 8);
-            let mut keys = [2u32, 1];
+            let (mut keys, mut values) = ([2u32, 1], [0u32; 2]);
             let mut memory = vec![0u128; bytes.div_ceil(16)];
-            let columns = Columns::new(keys.as_mut_ptr(), keys.as_mut_ptr().cast(), Nothing);
+            let values = values.as_mut_ptr().cast();
+            let columns = Columns::new(keys.as_mut_ptr(), values, Fixed::<4>);
             let start = memory.as_mut_ptr().cast();
             let records = Pieces::new(columns, &[0..1, 1..2]);
+            let best = Instructions::detect();
             // SAFETY: the columns have two records, and the memory has its bytes.
-            let done = unsafe { in_bins(Instructions::detect(), records, columns, start, 100) };
-            assert!(!done);
+            let done = unsafe { in_bins(best, records, columns, start, bytes, false) };
+            assert!(!done, "{bytes} bytes");
         }
     }
 

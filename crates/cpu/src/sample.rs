@@ -43,7 +43,7 @@ fn random(i: u64, end: u64) -> u64 {
 /// What is counted are pairs of sampled codes that share a place. They tell it without bias however few
 /// codes a place has, and there are so many pairs that some hundred codes do.
 ///
-/// Codes have 32 bits or more, for [`Placing`]; those of the sample are within its range.
+/// The codes of the sample are within the range of [`Placing`].
 pub(crate) fn is_even<W: Word>(sample: &[W], placing: &Placing<W>, places: usize) -> bool {
     let pairs = |n: usize| n as u128 * n.saturating_sub(1) as u128;
     let shared: u128 = sample

@@ -21,9 +21,10 @@ use sweepsort_core::Word;
 
 use crate::lanes::Lanes;
 use crate::sift::BucketSet;
+use crate::tuning::PARTITION_BITS;
 
 /// The most bits of a bucket's number.
-const BITS_MAX: u32 = 8;
+const BITS_MAX: u32 = PARTITION_BITS;
 /// The fewest levels of a search. Shorter ones are hardly faster, and need code of their own.
 const LEVELS_MIN: u32 = 5;
 /// Searches at a time by any machine. Each is a chain of loads and comparisons; of fewer, the machine

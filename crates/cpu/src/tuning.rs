@@ -12,8 +12,8 @@ pub(crate) const PARTITION_BITS: u32 = 8;
 pub(crate) const FIRST_BITS: u32 = 11;
 
 /// And the most buckets of all its workers together for which there may be more bits: with more, blocks would
-/// be smaller than 8 KiB. Sixteen threads with 1024 buckets each took two thirds longer than by two partitions.
-pub(crate) const FIRST_BUCKETS: usize = 2048;
+/// be smaller than 4 KiB. Sixteen threads with 1024 buckets each took two thirds longer than by two partitions.
+pub(crate) const FIRST_BUCKETS: usize = 4096;
 
 /// A partition is made into buckets whose slots have so many bytes, where [`PARTITION_BITS`] allow: some
 /// 10,000 keys of 32 bits, or 2500 records of 16 bytes.
@@ -41,9 +41,9 @@ pub(crate) const QUICK_BYTES: usize = 1 << 10;
 /// The same for words of 32 bits by AVX-512, of which a block has the most, where lanes are compressed fast.
 pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
 
-/// Bytes of a worker's memory for local sorts: slots for 130,000 keys of 32 bits alone, for half as many
-/// records of 8 bytes, for a quarter of 16.
-pub(crate) const LOCAL_BYTES: usize = 2 << 20;
+/// Bytes of a worker's memory for local sorts: slots for 200,000 keys of 32 bits alone, for half as many
+/// records of 8 bytes, for a quarter of 16. So 10^8 records need one partition alone.
+pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
 /// Up to so many bytes of slots, an input is a single bucket where one thread sorts it: more were slower than
 /// a partition.
@@ -54,7 +54,7 @@ pub(crate) const ONE_BYTES: usize = 4 << 20;
 pub(crate) const PASSES_BYTES: usize = 512 << 10;
 
 /// All workers' memory for local sorts together; with many workers each has less.
-pub(crate) const ALL_LOCAL_BYTES: usize = 39 << 20;
+pub(crate) const ALL_LOCAL_BYTES: usize = 38 << 20;
 
 /// A block of the first partition has at most so many bytes: a block's start is a miss that the one
 /// before could not foretell.

@@ -5,11 +5,11 @@ use sweepsort_cpu::{CpuEngine, Instructions};
 use sweepsort_testkit::suite::{self, Outcome, Scope};
 
 /// Sizes around which the engine changes its ways, powers of two apart: the last to be sorted by
-/// insertion, the last with the fewest bins, and buckets that just fit a local sort in passes, for
-/// records of 8, 10, 12, 20 and 24 bytes, and in bins, for 4, 8 and 16.
+/// insertion, the last with the fewest bins, buckets that just fit a local sort in passes, for
+/// records of 10, 12, 20 and 24 bytes, and in bins, for 4, 8 and 16, and single buckets of these.
 const SCOPE: Scope = Scope {
     tiles: &[
-        20, 512, 10_922, 13_107, 20_480, 21_845, 26_214, 32_768, 40_960, 81_920,
+        20, 512, 21_845, 26_214, 51_040, 65_280, 101_920, 130_432, 203_040, 259_968,
     ],
     ..Scope::ORDINARY
 };

@@ -21,7 +21,6 @@ use sweepsort_core::Word;
 
 use super::{network, tally};
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
-use crate::instructions::stores_wait;
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
@@ -73,6 +72,11 @@ pub(super) fn bytes(n: usize, record: usize) -> usize {
     slots_bytes(wanted(n), record)
 }
 
+/// Whether so many bytes are enough for a bucket of `n` records.
+pub(super) fn fits(n: usize, bytes: usize, record: usize) -> bool {
+    wanted(n) <= most_bins(bytes, record)
+}
+
 /// The most records of a bucket that is sorted with so many bytes of memory.
 pub(super) fn most_records(bytes: usize, record: usize) -> usize {
     most_bins(bytes, record) * BIN_MEAN_MAX
@@ -85,6 +89,8 @@ pub(super) struct Bucket<'a, W, P> {
     pub(super) memory: *mut u8,
     /// Bytes of memory.
     pub(super) bytes: usize,
+    /// Whether slots are fetched before they are written, where they are not all in a first level cache.
+    pub(super) fetches: bool,
 }
 
 impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
@@ -140,7 +146,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 payload,
             };
             slots.counts.write_bytes(0, bins);
-            let filled = match stores_wait() && n * from.record_bytes() > IN_CACHE_BYTES {
+            let filled = match self.fetches && n * from.record_bytes() > IN_CACHE_BYTES {
                 true => slots.fill::<true>(from, placing),
                 false => slots.fill::<false>(from, placing),
             };
