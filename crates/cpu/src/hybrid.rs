@@ -270,6 +270,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         Shape::new(means.instructions(self.whole), size_of::<W>(), payload)
     }
 
+    /// Whether runs of the records can be merged: keys alone, by vectors, as they lie in memory.
+    pub(crate) fn merges(&self, means: &Means) -> bool {
+        S::STAYS && self.whole && self.shape(means).is_keys_for_vectors::<W>()
+    }
+
     fn measure(&self, means: &Means) -> Measure {
         Measure {
             n: self.n,

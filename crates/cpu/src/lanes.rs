@@ -74,6 +74,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn below(a: Self::Vector, b: Self::Vector) -> u32;
     /// The lanes whose bit is set moved to the first ones, in order; anything in the others.
     unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
+    /// The last lane first.
+    unsafe fn turned(a: Self::Vector) -> Self::Vector;
     /// Compares lane `i` of `a` with lane `i ^ X` of `b`: the lesser where the highest bit of `X` is
     /// clear in `i`, the greater where it is set.
     unsafe fn cross<const X: usize>(a: Self::Vector, b: Self::Vector) -> Self::Vector;

@@ -21,6 +21,7 @@
 //! | `job` | partitions and buckets, until all are finished |
 //! | `order` | the first look: what order there is, and what follows from it |
 //! | `mend` | few records out of place, put where they belong |
+//! | `runs` | two runs, merged |
 //! | `classify`, `blocks` | the first partition: by a sample, without a count |
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `sift` | frequent values, counted and not moved |
@@ -55,6 +56,7 @@ mod order;
 mod placing;
 mod pool;
 mod reading;
+mod runs;
 mod sample;
 mod scan;
 mod scatter;

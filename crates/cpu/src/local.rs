@@ -45,6 +45,11 @@ impl Shape {
         }
     }
 
+    /// Whether they are keys alone of type `W`, and can be sorted by vectors.
+    pub(crate) fn is_keys_for_vectors<W>(self) -> bool {
+        self.vectors && self.record == size_of::<W>()
+    }
+
     /// Bytes of memory for a bucket of `n` records.
     pub(crate) fn bytes(self, n: usize) -> usize {
         let passes = n * self.record + 16;

@@ -5,7 +5,7 @@
 //! look    each chunk, by a worker: does it rise, or rise but for few, or fall?
 //! join    chunk by chunk: does one go on where the other ends?
 //! then    one run: nothing, or all turned round          few records out of it: mend
-//!         else: sort
+//!         two runs of keys alone: merge                  else: sort
 //! ```
 //!
 //! The look reads ranks and writes nothing. Where keys rise it goes on by whole blocks; where one falls,
@@ -82,7 +82,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let order = order_of(ranks, self.n, self.strict, crew, instructions);
             let looked = clock.elapsed();
             match order {
-                None => return Ok(false),
+                None => {
+                    if !self.in_two_runs(report, crew, means)? {
+                        return Ok(false);
+                    }
+                }
                 Some(Order::Run(run)) => self.keep(run, report, crew),
                 Some(Order::But(out)) => {
                     let moves = Moves::new(ranks, self.n, out)?;
@@ -177,7 +181,7 @@ unsafe fn run_of<R: Ranks>(ranks: R, range: Range<usize>, strict: bool) -> Optio
 /// Where in a range the first is that fails a test: a block of few. None, if all pass. Tested in
 /// blocks, without a branch for each.
 #[inline(always)]
-fn fails(range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<Range<usize>> {
+pub(crate) fn fails(range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<Range<usize>> {
     const BLOCK: usize = 128;
     let fails = |block: &Range<usize>| !block.clone().fold(true, |all, i| all & test(i));
     // Most input shows within a few keys that it has no order.

@@ -182,7 +182,7 @@ impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
 ///
 /// # Safety
 /// There are `n` records, and nobody else uses them now.
-unsafe fn reverse<W: Word, P: Payload>(data: Columns<W, P>, n: usize, crew: Crew<'_>) {
+pub(crate) unsafe fn reverse<W: Word, P: Payload>(data: Columns<W, P>, n: usize, crew: Crew<'_>) {
     crew.for_ranges(n / 2, |range| {
         for i in range {
             // SAFETY: each `i` below the middle is in one range, and so is its mirror image.

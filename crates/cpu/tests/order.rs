@@ -337,3 +337,47 @@ fn little_order() {
         all_ways(name, number, &[Sorted]);
     }
 }
+
+/// Two runs of keys alone are merged, where there are vectors, whichever way they go.
+#[test]
+fn two_runs_of_keys() {
+    let any: [(_, &dyn Fn(usize, usize) -> usize); 5] = [
+        ("organ pipe", &|i, n| i.min(n - i)),
+        ("down and up", &|i, n| i.abs_diff(n / 3) / 2),
+        ("up", &|i, n| i % (n / 2 + 1)),
+        ("down", &|i, n| n - i % (n / 2 + 1)),
+        ("to the greatest", &|i, n| {
+            usize::MAX - i.abs_diff(n / 5) / 3
+        }),
+    ];
+    for instructions in [
+        Instructions::Portable,
+        Instructions::Avx2,
+        Instructions::Avx512,
+    ] {
+        for threads in [1, 3] {
+            let engine = CpuEngine::new(Some(threads)).with_instructions(instructions);
+            let Ok(engine) = engine else { continue };
+            for (name, number) in any {
+                for n in SIZES {
+                    let mut keys: Vec<u64> = (0..n).map(|i| number(i, n) as u64).collect();
+                    let mut expected = keys.clone();
+                    expected.sort();
+                    let spec = Spec {
+                        codec: Codec::UNSIGNED,
+                        bits: 0..64,
+                        stable: true,
+                        algorithm: Cow::Borrowed("auto"),
+                    };
+                    let task = Task::Keys(WordsMut::W64(&mut keys));
+                    let report = engine.run(task, &spec).unwrap();
+                    let merged = !report.stages.iter().any(|&(it, _)| it == Stage::Local);
+                    let vectors = instructions > Instructions::Portable;
+                    let what = format!("{name}, {n}, {threads} threads, {instructions:?}");
+                    assert!(keys == expected, "{what}");
+                    assert_eq!(merged, vectors, "{what}: {report:?}");
+                }
+            }
+        }
+    }
+}

@@ -131,6 +131,10 @@ impl Lanes for Wide32 {
             let bits = _mm512_srlv_epi32(words, bits);
             u32::from(_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1)))
         }
+        turned(a: __m512i) -> __m512i {
+            let lanes = _mm512_loadu_si512(const { turned::<16>(15, 1) }.as_ptr().cast());
+            _mm512_permutexvar_epi32(lanes, a)
+        }
         shl_row(a: __m512i) -> __m512i { _mm512_slli_epi32::<ROW_BITS>(a) }
         shr_row(a: __m512i) -> __m512i { _mm512_srli_epi32::<ROW_BITS>(a) }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
@@ -265,6 +269,10 @@ impl Lanes for Wide64 {
             let bits = _mm512_srlv_epi64(words, bits);
             u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
         }
+        turned(a: __m512i) -> __m512i {
+            let lanes = _mm512_loadu_si512(const { turned::<16>(7, 2) }.as_ptr().cast());
+            _mm512_permutexvar_epi32(lanes, a)
+        }
         shl_row(a: __m512i) -> __m512i { _mm512_slli_epi64::<ROW_BITS>(a) }
         shr_row(a: __m512i) -> __m512i { _mm512_srli_epi64::<ROW_BITS>(a) }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
@@ -369,6 +377,10 @@ impl Lanes for Half32 {
             // The number's bit becomes the lane's highest.
             let bits = _mm256_andnot_si256(numbers, _mm256_set1_epi32(31));
             _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, bits))) as u32
+        }
+        turned(a: __m256i) -> __m256i {
+            let lanes = _mm256_loadu_si256(const { turned::<8>(7, 1) }.as_ptr().cast());
+            _mm256_permutevar8x32_epi32(a, lanes)
         }
         shl_row(a: __m256i) -> __m256i { _mm256_slli_epi32::<{ ROW_BITS as i32 }>(a) }
         shr_row(a: __m256i) -> __m256i { _mm256_srli_epi32::<{ ROW_BITS as i32 }>(a) }
@@ -489,6 +501,7 @@ impl Lanes for Half64 {
             let bits = _mm256_slli_epi64::<32>(_mm256_sllv_epi32(words, bits));
             _mm256_movemask_pd(_mm256_castsi256_pd(bits)) as u32
         }
+        turned(a: __m256i) -> __m256i { _mm256_permute4x64_epi64::<0b00_01_10_11>(a) }
         shl_row(a: __m256i) -> __m256i { _mm256_slli_epi64::<{ ROW_BITS as i32 }>(a) }
         shr_row(a: __m256i) -> __m256i { _mm256_srli_epi64::<{ ROW_BITS as i32 }>(a) }
         widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(counts.cast::<i32>().read_unaligned())) }
