@@ -18,6 +18,7 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::{Columns, Payload};
 use crate::histogram::Counters;
+use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
@@ -41,7 +42,7 @@ pub(crate) struct Open<W> {
     /// Blocks taken and not opened yet.
     free: Range<usize>,
     runs: Vec<Run<W>>,
-    /// Records of each bucket that were counted and not moved.
+    /// How many records of each bucket there were, where they were counted.
     pub(crate) counts: Vec<usize>,
 }
 
@@ -83,7 +84,7 @@ impl<W: Word> Open<W> {
         }
     }
 
-    /// Notes how many records each bucket of one value has, which are not moved.
+    /// Adds to the counts.
     fn count(&mut self, counters: &Counters) {
         for (all, more) in self.counts.iter_mut().zip(counters.sums()) {
             *all += more;
@@ -175,6 +176,11 @@ pub(crate) struct Scatter<'a, W, P, S> {
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
+    /// The buckets whose records are moved, if those of others are only counted.
+    pub(crate) fn moved(&self) -> Option<&BucketSet> {
+        self.classify.classifier.moved().filter(|_| self.alike)
+    }
+
     /// Moves the records of a stretch.
     ///
     /// # Safety
@@ -186,8 +192,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let places = open.places.as_mut_ptr();
         // SAFETY: the caller's promise.
         let varying = unsafe {
-            match self.classify.classifier.moved() {
-                Some(moved) if self.alike => {
+            match self.moved() {
+                Some(moved) => {
                     let mut counters = Counters::new();
                     let put = |codes: &[W], buckets: &[u16]| {
                         for (&bucket, &code) in buckets.iter().zip(codes) {
@@ -201,7 +207,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                     open.count(&counters);
                     varying
                 }
-                _ => {
+                None => {
                     let put = |first: usize, codes: &[W], buckets: &[u16]| {
                         for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
                             let store = |at| room.store(at, source.record(first + i, code));
@@ -250,7 +256,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         if let Some(run) = open.runs.last_mut() {
             run.pieces.push((bucket, *start..end));
         }
-        // Where all records are the same, only their number is asked for.
+        // Where all records are the same, only their number is asked for, also where few are, and so all buckets
+        // are moved.
         let one = self.alike && self.classify.classifier.one_value(bucket.into()).is_some();
         *start = match one {
             true => end - self.blocks.records,

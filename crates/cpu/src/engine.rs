@@ -25,9 +25,9 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// An engine that keeps its scratch memory between tasks. It uses `threads` threads of its
-    /// own, started when first needed; without a number, the rayon pool that a call comes from, and
-    /// so by default as many as there are cores.
+    /// An engine that keeps its scratch memory between tasks. It uses the caller's thread and
+    /// `threads` - 1 of its own, started when first needed; without a number, those of the rayon pool
+    /// that a call comes from, and so by default as many as there are cores.
     pub const fn new(threads: Option<usize>) -> Self {
         CpuEngine {
             means: Means {

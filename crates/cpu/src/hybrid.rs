@@ -107,7 +107,7 @@ impl Measure {
     /// Records that the first partition's room has places for.
     fn room(&self, threads: usize) -> usize {
         let bits = self.first_bits(threads);
-        // Where keys are skewed, there are fewer buckets.
+        // Where keys are skewed, there are fewer buckets, and larger blocks.
         [bits, bits.min(PARTITION_BITS)]
             .map(|bits| Blocks::room(self.n, self.shape.record, threads, 1 << bits))
             .into_iter()

@@ -218,7 +218,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             classifier.buckets()
         ];
         let mut varying = W::ZERO;
-        if let Some(moved) = classifier.moved().filter(|_| scatter.alike) {
+        if let Some(moved) = scatter.moved() {
             for (number, bucket) in buckets.iter_mut().enumerate() {
                 if !moved.has(number) {
                     bucket.n = open.iter().map(|worker| worker.counts[number]).sum();

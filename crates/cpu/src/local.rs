@@ -401,7 +401,9 @@ mod tests {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by_key(|&i| keys[i]);
         let (mut from, mut from_held) = (keys.to_vec(), held.clone());
-        let (mut to, mut to_held) = (vec![W::ZERO; n], vec![0u8; n * bytes]);
+        // Others' places lie before and behind.
+        const BESIDE: usize = 64;
+        let (mut all, mut to_held) = (vec![W::ZERO; n + 2 * BESIDE], vec![0u8; n * bytes]);
         let room = Shape::new(Instructions::Avx512, size_of::<W>(), bytes).bytes(n);
         let mut memory = vec![0u128; room.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
@@ -412,13 +414,17 @@ mod tests {
             in_bins(
                 instructions,
                 Pieces::new(columns, &pieces),
-                Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
+                Columns::new(all.as_mut_ptr().add(BESIDE), to_held.as_mut_ptr(), payload),
                 start.add(start.align_offset(64)),
                 room,
                 fetches,
             )
         };
         assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
+        let to = all.split_off(BESIDE);
+        let (to, behind) = to.split_at(n);
+        let beside = all.iter().chain(behind);
+        assert!({ beside }.all(|&key| key == W::ZERO), "beside {n}");
         let (expected, expected_held) = match sorted {
             true => (
                 order.iter().map(|&i| keys[i]).collect(),
@@ -484,7 +490,6 @@ mod tests {
         }
     }
 
-    /// Many threads share what memory there is for local sorts; too little for slots is refused.
     /// No more first buckets than bring each to a size that a local sort takes, up to the last record that
     /// they do; then as many as of a further partition.
     #[test]
@@ -508,6 +513,7 @@ mod tests {
         }
     }
 
+    /// Many threads share what memory there is for local sorts; too little for slots is refused.
     #[test]
     fn little_memory_is_not_for_bins() {
         let shape = Shape::new(Instructions::detect(), 4, 4);

@@ -1,14 +1,17 @@
 //! Threads: those of a rayon pool, asked for only when there is work for several.
 //!
 //! ```text
-//! enter      the caller asks threads of the pool to join, and goes on
-//! for_each   whoever has joined takes an item after the other; the caller, too
-//! leave      the caller has the results; who has not joined by then is not waited for
+//! enter      the caller asks threads of the pool to join its team, and goes on
+//! for_each   it begins, and asks again if some are missing; whoever is there takes an item after the other
+//! leave      who has joined and finds nothing to do for a while is the pool's again
 //! ```
 //!
-//! The caller works itself. A caller that waits instead has its work begun by a thread that the system wakes,
-//! and the next one is woken by that; on two cores a system may put both on the same one, and leave them there
-//! for milliseconds.
+//! The caller works itself, and waits for nobody who has not begun. A caller that sleeps instead has its work begun
+//! by a thread that the system wakes, and the next one is woken by that; on two cores a system may put both on the
+//! same one, and leave them there for milliseconds.
+//!
+//! A join ends when there is nothing left to do, as any job of the pool: what is done for an item may itself wait
+//! for the pool.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -65,20 +68,14 @@ impl Pool {
             return Ok(work(Crew::alone()));
         }
         let (threads, pool) = self.start()?;
-        let team = Arc::new(Team::new());
-        for _ in 1..threads {
-            let team = Arc::clone(&team);
-            let join = move || team.join();
-            match pool {
-                Some(pool) => pool.spawn(join),
-                None => rayon::spawn(join),
-            }
-        }
-        // Also where `work` panics, those who have joined must not wait for ever.
+        let team = Arc::new(Team::new(threads));
+        // They wake up while the caller prepares.
+        team.ask(pool, threads);
+        // Also where `work` panics, those who have joined need not wait for more.
         let _leave = Leave(&team);
         let _number = Number::set(0);
         Ok(work(Crew {
-            team: Some(&team),
+            team: Some((&team, pool)),
             threads,
         }))
     }
@@ -125,7 +122,8 @@ fn start_global() -> Result<(), String> {
 /// The workers that share one sort.
 #[derive(Clone, Copy)]
 pub(crate) struct Crew<'a> {
-    team: Option<&'a Team>,
+    /// The team, and the pool that it comes from if it is not rayon's.
+    team: Option<(&'a Arc<Team>, Option<&'a ThreadPool>)>,
     threads: usize,
 }
 
@@ -180,31 +178,35 @@ impl Crew<'_> {
     fn for_each_index(self, n: usize, task: &(dyn Fn(usize) + Sync)) {
         match self.team {
             None => (0..n).for_each(task),
-            Some(team) => team.share(self.threads, n, task),
+            Some((team, pool)) => team.share(pool, n, task),
         }
     }
 }
 
 /// Those who have joined a caller, and what there is to do.
 struct Team {
+    threads: usize,
     board: Mutex<Board>,
     /// How often the board was changed: to be looked at without the lock.
     news: AtomicUsize,
-    /// Woken when there is something new.
-    told: Condvar,
     /// Woken when the last one leaves a work.
     done: Condvar,
 }
 
 /// What is known to all.
 struct Board {
-    /// How many have joined.
-    joined: usize,
+    /// How many have joined, or are asked to.
+    helpers: usize,
+    /// Workers' numbers that nobody has.
+    numbers: Vec<usize>,
     /// Whether the caller is gone.
     left: bool,
     /// Works that are open, oldest first.
-    open: Vec<Shared<Work>>,
+    open: Vec<*const Work>,
 }
+
+// SAFETY: works may be shared, and the open ones are there.
+unsafe impl Send for Board {}
 
 /// Indices to be dealt out.
 struct Work {
@@ -253,62 +255,93 @@ impl Work {
     }
 }
 
+/// Joins in all pools that have not begun. They take memory, and where all threads of a pool are busy nobody
+/// takes them away.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+const ASKED_MAX: usize = 1024;
+
 impl Team {
-    fn new() -> Self {
+    fn new(threads: usize) -> Self {
         Team {
+            threads,
             board: Mutex::new(Board {
-                joined: 0,
+                helpers: 0,
+                numbers: (1..threads).rev().collect(),
                 left: false,
                 open: Vec::new(),
             }),
             news: AtomicUsize::new(0),
-            told: Condvar::new(),
             done: Condvar::new(),
         }
     }
 
-    /// Works for the caller until it is gone.
-    fn join(&self) {
+    /// Asks threads to join, so that there are as many helpers as there may be and as `items` need.
+    fn ask(self: &Arc<Self>, pool: Option<&ThreadPool>, items: usize) {
         let mut board = lock(&self.board);
-        if board.left {
+        let wanted = (self.threads - 1).min(items.saturating_sub(1));
+        let missing = wanted.saturating_sub(board.helpers);
+        if missing == 0 || ASKED.load(Ordering::Relaxed) > ASKED_MAX {
             return;
         }
-        board.joined += 1;
-        let worker = board.joined;
-        let _number = Number::set(worker);
-        while !board.left {
-            let news = self.news.load(Ordering::Relaxed);
-            // SAFETY: open works are there.
-            let open = |work: &&Shared<Work>| unsafe { !(*work.0).is_taken() };
-            match board.open.iter().rev().find(open) {
-                Some(&Shared(work)) => {
-                    // SAFETY: the work is open now, and who is inside is waited for.
-                    unsafe {
-                        (*work).inside.fetch_add(1, Ordering::Relaxed);
-                        drop(board);
-                        (*work).run(worker);
-                        // From here on the work may be gone.
-                        let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
-                        board = lock(&self.board);
-                        if last {
-                            self.done.notify_all();
-                        }
-                    }
-                }
-                None => {
-                    drop(board);
-                    spin(|| self.news.load(Ordering::Relaxed) != news);
-                    board = lock(&self.board);
-                    if self.news.load(Ordering::Relaxed) == news && !board.left {
-                        board = wait(&self.told, board);
-                    }
-                }
+        board.helpers += missing;
+        drop(board);
+        ASKED.fetch_add(missing, Ordering::Relaxed);
+        for _ in 0..missing {
+            let team = Arc::clone(self);
+            let join = move || {
+                ASKED.fetch_sub(1, Ordering::Relaxed);
+                team.join();
+            };
+            match pool {
+                Some(pool) => pool.spawn(join),
+                None => rayon::spawn(join),
             }
         }
     }
 
-    /// Runs `task` on every index below `n`, with all of `threads` workers who are free.
-    fn share(&self, threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
+    /// Works for the caller as long as there is something to do.
+    fn join(&self) {
+        let mut board = lock(&self.board);
+        let Some(worker) = board.numbers.pop() else {
+            return;
+        };
+        let _number = Number::set(worker);
+        while !board.left {
+            let news = self.news.load(Ordering::Relaxed);
+            // SAFETY: open works are there.
+            let free = |&&work: &&*const Work| unsafe { !(*work).is_taken() };
+            if let Some(&work) = board.open.iter().rev().find(free) {
+                // SAFETY: the work is open now, and who is inside is waited for.
+                unsafe {
+                    (*work).inside.fetch_add(1, Ordering::Relaxed);
+                    drop(board);
+                    (*work).run(worker);
+                    // From here on the work may be gone.
+                    let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
+                    board = lock(&self.board);
+                    if last {
+                        self.done.notify_all();
+                    }
+                }
+                continue;
+            }
+            drop(board);
+            spin(|| self.news.load(Ordering::Relaxed) != news);
+            board = lock(&self.board);
+            if self.news.load(Ordering::Relaxed) == news {
+                break;
+            }
+        }
+        board.numbers.push(worker);
+        board.helpers -= 1;
+    }
+
+    /// Runs `task` on every index below `n`, with all who are free.
+    fn share(self: &Arc<Self>, pool: Option<&ThreadPool>, n: usize, task: &(dyn Fn(usize) + Sync)) {
+        let share = |i: usize| Share {
+            next: AtomicUsize::new(i * n / self.threads),
+            end: (i + 1) * n / self.threads,
+        };
         let work = Work {
             // SAFETY: nobody uses it after this call.
             task: unsafe {
@@ -316,24 +349,23 @@ impl Team {
                     task,
                 )
             },
-            shares: (0..threads)
-                .map(|i| Share {
-                    next: AtomicUsize::new(i * n / threads),
-                    end: (i + 1) * n / threads,
-                })
-                .collect(),
+            shares: (0..self.threads).map(share).collect(),
             inside: AtomicUsize::new(0),
             panic: Mutex::new(None),
         };
-        let own = (&raw const work).cast_mut();
-        self.tell(|board| board.open.push(Shared(own)));
+        let own = &raw const work;
+        self.tell(|board| board.open.push(own));
+        self.ask(pool, n);
         work.run(Number::get());
-        lock(&self.board).open.retain(|open| open.0 != own);
+        lock(&self.board).open.retain(|&open| open != own);
         let alone = || work.inside.load(Ordering::Acquire) == 0;
         if !spin(alone) {
             let mut board = lock(&self.board);
             while !alone() {
-                board = wait(&self.done, board);
+                board = self
+                    .done
+                    .wait(board)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         }
         if let Some(panic) = work
@@ -347,11 +379,8 @@ impl Team {
 
     /// Changes the board, and tells all.
     fn tell(&self, change: impl FnOnce(&mut Board)) {
-        let mut board = lock(&self.board);
-        change(&mut board);
+        change(&mut lock(&self.board));
         self.news.fetch_add(1, Ordering::Relaxed);
-        drop(board);
-        self.told.notify_all();
     }
 }
 
@@ -385,12 +414,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condition
-        .wait(guard)
-        .unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A worker's number, until this is dropped.
 struct Number(usize);
 
@@ -413,6 +436,7 @@ impl Drop for Number {
         NUMBER.set(self.0);
     }
 }
+
 /// The start of a slice whose items go to different workers.
 #[derive(Debug)]
 pub(crate) struct Shared<T>(pub(crate) *mut T);
@@ -439,6 +463,7 @@ impl<T> Shared<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     use super::*;
 
@@ -478,6 +503,39 @@ mod tests {
         other.install(|| check(&global, 3));
     }
 
+    /// What is done for an item may wait for the pool, whoever calls, and however many.
+    #[test]
+    fn items_may_wait_for_the_pool() {
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            let call = || {
+                let mut items = [0usize; 11];
+                let global = Pool::new(None);
+                let entered = global.enter(true, |crew| {
+                    crew.for_each(&mut items, |item| {
+                        let (a, b) = rayon::join(|| 1, || rayon::join(|| 2, || 3));
+                        *item = a + b.0 + b.1 + pool.install(|| 4);
+                        let _ = rayon::yield_now();
+                    });
+                });
+                assert_eq!((entered, items), (Ok(()), [10; 11]));
+            };
+            for _ in 0..300 {
+                std::thread::scope(|scope| {
+                    for _ in 0..3 {
+                        scope.spawn(call);
+                    }
+                    scope.spawn(|| pool.install(call));
+                    scope.spawn(|| rayon::scope(|_| call()));
+                });
+            }
+            done.send(()).unwrap();
+        });
+        let ended = ended.recv_timeout(Duration::from_secs(120));
+        assert!(ended.is_ok(), "somebody waits for ever");
+    }
+
     /// Who has other things to do is not waited for.
     #[test]
     fn nobody_needs_to_join() {
@@ -503,7 +561,7 @@ mod tests {
         });
     }
 
-    /// A task's panic is the caller's, once all others are done, and the pool goes on.
+    /// A task's panic is the caller's, once all others are done, and so is the caller's own; the pool goes on.
     #[test]
     fn panics_reach_the_caller() {
         let pool = Pool::new(Some(2));
@@ -517,5 +575,15 @@ mod tests {
             let message = panic.unwrap_err().downcast::<String>().unwrap();
             assert_eq!(*message, format!("item {bad}"));
         }
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            pool.enter(true, |crew| {
+                crew.for_each(&mut [0; 100], |item| *item += 1);
+                panic!("the caller");
+            })
+        }));
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"the caller"));
+        let mut items = [0; 100];
+        let done = pool.enter(true, |crew| crew.for_each(&mut items, |item| *item += 1));
+        assert_eq!((done, items), (Ok(()), [1; 100]));
     }
 }

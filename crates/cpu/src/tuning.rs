@@ -120,6 +120,6 @@ pub(crate) const OUT_ONE_IN: usize = 256;
 /// too high or too low.
 pub(crate) const OUT_TOGETHER: usize = 8;
 
-/// How long a worker that has nothing to do asks again and again for something before it sleeps: to be woken
-/// takes as long.
-pub(crate) const SPIN: Duration = Duration::from_micros(50);
+/// How long a worker that has nothing to do asks again and again for something before it leaves: longer than
+/// what one worker does alone between two stages, as a rule. To come back takes 50 us.
+pub(crate) const SPIN: Duration = Duration::from_micros(200);

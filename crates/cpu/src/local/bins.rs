@@ -126,7 +126,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 tally::sort(from, to, memory, [least, range]);
                 return true;
             }
-            // Where keys have fewer values than that, bins overflow.
+            // Where records have fewer keys than that, bins overflow.
             if range.widen() < (n / (ROWS / 2)) as u128 {
                 return false;
             }
