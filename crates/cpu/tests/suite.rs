@@ -1,6 +1,8 @@
 //! The engine's outputs are the standard library's, whatever the case and the number of threads.
 
-use sweepsort_core::Engine;
+use std::borrow::Cow;
+
+use sweepsort_core::{Codec, Engine, Spec, Task, ValuesMut, WordsMut};
 use sweepsort_cpu::{CpuEngine, Instructions};
 use sweepsort_testkit::suite::{self, Outcome, Scope};
 
@@ -127,4 +129,40 @@ fn count_asked_for() {
     );
     assert!(outcome.passed > 100, "{outcome:?}");
     assert!(outcome.unsupported > outcome.passed, "{outcome:?}");
+}
+
+/// More first buckets than further partitions have, with one thread and several, of keys that are spread and
+/// that crowd; by any machine, since these have the smallest.
+#[test]
+fn many_first_buckets() {
+    let n = 4_400_000;
+    let mut state = 1u128;
+    let mut random = || {
+        state = state.wrapping_mul(0xda94_2042_e4dd_58b5_9e37_79b9_7f4a_7c15) + 1;
+        state.rotate_right(64)
+    };
+    let spread: Vec<u128> = (0..n).map(|_| random()).collect();
+    let crowded: Vec<u128> = (0..n).map(|_| random() & random() & random()).collect();
+    for input in [spread, crowded] {
+        let mut expected: Vec<(u128, u128)> = input.iter().copied().zip(0..).collect();
+        expected.sort();
+        for threads in [1, 2, 8] {
+            let engine = CpuEngine::new(Some(threads));
+            let engine = engine.with_instructions(Instructions::Portable).unwrap();
+            let (mut keys, mut values) = (input.clone(), (0..n as u128).collect::<Vec<_>>());
+            let task = Task::Pairs(WordsMut::W128(&mut keys), ValuesMut::new(&mut values));
+            let spec = Spec {
+                codec: Codec::UNSIGNED,
+                bits: 0..128,
+                stable: true,
+                algorithm: Cow::Borrowed("auto"),
+            };
+            let report = engine.run(task, &spec).unwrap();
+            let found = keys.into_iter().zip(values);
+            assert!(
+                found.eq(expected.iter().copied()),
+                "{threads} threads: {report:?}"
+            );
+        }
+    }
 }
