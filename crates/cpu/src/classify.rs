@@ -141,8 +141,18 @@ impl<W: Word> Classifier<W> {
     fn by_scalars(&self, codes: &[W], mask: W, buckets: &mut [u16; STRIP]) {
         match self {
             Classifier::Even { range, placing, .. } => {
-                for (bucket, code) in buckets.iter_mut().zip(codes) {
-                    *bucket = placing.of((*code & mask).max(range[0]).min(range[1])) as u16;
+                let [least, greatest] = *range;
+                let distance = |code: W| (code & mask).wrapping_sub(least);
+                let most = greatest.wrapping_sub(least);
+                // What lies below is far above then.
+                let beyond = |any, &code| any | (distance(code) > most);
+                let within = !codes.iter().fold(false, beyond);
+                for (bucket, &code) in buckets.iter_mut().zip(codes) {
+                    let code = match within {
+                        true => code & mask,
+                        false => (code & mask).max(least).min(greatest),
+                    };
+                    *bucket = placing.of(code) as u16;
                 }
             }
             Classifier::Sampled(splitters) => {

@@ -215,7 +215,15 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
                 let room = Columns::new(own.cast(), payloads, from.payload());
                 let mut tables = Tables::new();
-                passes::sort(from, to, room, self.reading, self.mask, &mut tables)
+                passes::sort(
+                    from,
+                    to,
+                    room,
+                    self.reading,
+                    self.mask,
+                    &mut tables,
+                    stores_wait(),
+                )
             };
             if window + 1 < self.sink.windows() {
                 return passes.max(self.settle(to, n, own, window + 1));

@@ -31,6 +31,12 @@ pub(crate) const BIN_MEAN: usize = 8;
 /// Keys a bin, on average, where memory for slots ends.
 pub(crate) const BIN_MEAN_MAX: usize = 10;
 
+/// How many records later the one comes whose place in a local sort is fetched, where stores would wait.
+pub(crate) const FETCHED_LATER: usize = 24;
+
+/// Up to so many bytes of records, what a local sort writes is all in a first level cache.
+pub(crate) const IN_CACHE_BYTES: usize = 8 << 10;
+
 /// After a bucket whose keys crowd, at most so many go without a try in bins.
 pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 

@@ -23,7 +23,7 @@ use super::{network, tally};
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
-use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX};
+use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
 
 /// The most keys that a bin may have.
 const ROWS: usize = 32;
@@ -33,10 +33,6 @@ pub(crate) const ROW_BITS: u32 = ROWS.ilog2();
 const LANES_MAX: usize = 16;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
-/// How many records later the one comes whose slot is fetched, where stores would wait.
-const LATER: usize = 24;
-/// Slots of at most so many bytes of records are all in a first level cache.
-const IN_CACHE_BYTES: usize = 8 << 10;
 /// How far ahead of the records that are written the machine is told of others that it will soon write.
 const AHEAD: usize = 512;
 
@@ -213,7 +209,8 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                     let piece = piece.from(start);
                     let put = |i: usize, place: u32| {
                         if FETCHES {
-                            let later = *places.get_unchecked((i + LATER).min(places.len() - 1));
+                            let later =
+                                *places.get_unchecked((i + FETCHED_LATER).min(places.len() - 1));
                             self.fetch(later as usize);
                         }
                         self.put(place as usize, piece.load(i))

@@ -20,7 +20,10 @@ use sweepsort_core::{Digit, Word};
 use crate::columns::{Columns, Payload, Pieces};
 use crate::reading::Reading;
 use crate::scan;
-use crate::tuning::{INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_ONE_PASS_BITS, LOCAL_SPARE_BITS};
+use crate::tuning::{
+    FETCHED_LATER, IN_CACHE_BYTES, INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_ONE_PASS_BITS,
+    LOCAL_SPARE_BITS,
+};
 
 /// Counters for both passes of a local sort.
 pub(crate) struct Tables([MaybeUninit<[u32; 1 << LOCAL_DIGIT_BITS]>; 2]);
@@ -73,7 +76,8 @@ pub(crate) fn digits(n: usize, bits: Range<u32>) -> [Digit; 2] {
 }
 
 /// Sorts the records of `from` by the masked bits, stably, into `to`. Returns the most passes
-/// that a key took part in; an insertion among a few neighbours is none.
+/// that a key took part in; an insertion among a few neighbours is none. `fetches` if places that are not all
+/// in a first level cache are fetched before they are written.
 ///
 /// # Safety
 /// `to` and `room` have room for the records, fewer than 2^32, and nobody else uses them now.
@@ -85,8 +89,13 @@ pub(crate) unsafe fn sort<W: Word, P: Payload, R: Reading<W>>(
     reading: R,
     mask: W,
     tables: &mut Tables,
+    fetches: bool,
 ) -> u32 {
     let n = from.len();
+    let pass = match fetches && n * from.record_bytes() > IN_CACHE_BYTES {
+        true => pass::<true, W, P, R>,
+        false => pass::<false, W, P, R>,
+    };
     // SAFETY: all places below are within the first `n` records.
     unsafe {
         if n <= INSERTION_MAX {
@@ -137,13 +146,12 @@ pub(crate) unsafe fn sort<W: Word, P: Payload, R: Reading<W>>(
         if varying & W::mask(&(0..rest)) == W::ZERO {
             return passes;
         }
-        passes + fix_up(to, room, n, reading, mask, rest, tables)
+        passes + fix_up(to, room, n, reading, mask, rest, tables, fetches)
     }
 }
 
-/// One stable pass: each record to the next free place of its digit.
-#[inline(always)]
-unsafe fn pass<W: Word, P: Payload, R: Reading<W>>(
+/// One stable pass: each record to the next free place of its digit. `FETCHES` if these are fetched before.
+unsafe fn pass<const FETCHES: bool, W: Word, P: Payload, R: Reading<W>>(
     from: Pieces<'_, W, P>,
     to: Columns<W, P>,
     reading: R,
@@ -155,6 +163,11 @@ unsafe fn pass<W: Word, P: Payload, R: Reading<W>>(
     unsafe {
         for (piece, n) in from.each() {
             for i in 0..n {
+                if FETCHES {
+                    let later = reading.code(piece.key((i + FETCHED_LATER).min(n - 1)));
+                    let place = *places.get_unchecked(digit.of(later)) as usize;
+                    to.fetch(place..place + 1);
+                }
                 let record = piece.load(i);
                 let place = places.get_unchecked_mut(digit.of(reading.code(record.0)));
                 to.store(*place as usize, record);
@@ -164,7 +177,8 @@ unsafe fn pass<W: Word, P: Payload, R: Reading<W>>(
     }
 }
 
-/// Sorts each group of records that agree in all masked bits from `rest` up by the bits below.
+/// Sorts each group of records that agree in all masked bits from `rest` up by the bits below. Groups stand in
+/// order: so it is in one that two neighbours do not.
 ///
 /// # Safety
 /// As [`sort`], in place.
@@ -177,33 +191,37 @@ pub(super) unsafe fn fix_up<W: Word, P: Payload, R: Reading<W>>(
     mask: W,
     rest: u32,
     tables: &mut Tables,
+    fetches: bool,
 ) -> u32 {
     // SAFETY: groups lie within the first `n` records.
     unsafe {
-        let top = |i: usize| (reading.code(data.key(i)) & mask) >> rest;
+        let code = |i: usize| reading.code(data.key(i)) & mask;
         let mut passes = 0;
-        let mut previous = top(0);
-        let mut i = 1;
+        let (mut previous, mut i) = (code(0), 1);
         while i < n {
-            let current = top(i);
-            if current != previous {
-                previous = current;
-                i += 1;
+            let current = code(i);
+            if previous <= current {
+                (previous, i) = (current, i + 1);
                 continue;
             }
-            let start = i - 1;
-            while i < n && top(i) == previous {
-                i += 1;
+            let in_group = |i: usize| code(i) >> rest == current >> rest;
+            let (mut start, mut end) = (i - 1, i + 1);
+            while start > 0 && in_group(start - 1) {
+                start -= 1;
             }
-            let (group, len) = (data.from(start), i - start);
+            while end < n && in_group(end) {
+                end += 1;
+            }
+            let (group, len) = (data.from(start), end - start);
             // Groups are small but for keys that are not evenly spread.
             if len <= INSERTION_MAX {
                 insertion(group, len, reading, mask);
             } else {
                 let all = 0..len;
                 let records = Pieces::new(group, slice::from_ref(&all));
-                passes = passes.max(sort(records, group, room, reading, mask, tables));
+                passes = passes.max(sort(records, group, room, reading, mask, tables, fetches));
             }
+            (previous, i) = (code(end - 1), end);
         }
         passes
     }
@@ -254,4 +272,53 @@ unsafe fn varying<W: Word, P: Payload, R: Reading<W>>(from: Pieces<'_, W, P>, re
         }
     }
     varying
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Fixed;
+    use crate::reading::Plain;
+
+    /// Spread keys, and such as leave groups to the fix-up: of two keys, of more than insertion takes, of keys
+    /// in order but for the last ones.
+    #[test]
+    fn passes_sort_stably() {
+        let spread = |i: u32| i.wrapping_mul(0x9e37_79b9);
+        let cases: [(&str, fn(u32, u32) -> u32); 5] = [
+            ("spread", |_, random| random),
+            ("in pairs", |i, random| random & !0xff | i % 2),
+            ("in 7 groups", |_, random| {
+                random % 7 << 29 | random >> 8 & 0xff
+            }),
+            (
+                "in order, then not",
+                |i, _| if i % 100 < 90 { i / 100 } else { 7 },
+            ),
+            ("of two values", |_, random| random >> 31),
+        ];
+        for (name, key) in cases {
+            for n in [2, 20, 21, 100, 4096, 50_000] {
+                for fetches in [false, true] {
+                    let keys: Vec<u32> = (0..n).map(|i| key(i, spread(i))).collect();
+                    let (mut to, mut places) = (keys.clone(), (0..n).collect::<Vec<u32>>());
+                    let (mut room, mut room_places) = (to.clone(), places.clone());
+                    let columns = |keys: &mut Vec<u32>, places: &mut Vec<u32>| {
+                        Columns::new(keys.as_mut_ptr(), places.as_mut_ptr().cast(), Fixed::<4>)
+                    };
+                    let data = columns(&mut to, &mut places);
+                    let room = columns(&mut room, &mut room_places);
+                    let all = 0..n as usize;
+                    let from = Pieces::new(data, slice::from_ref(&all));
+                    let tables = &mut Tables::new();
+                    // SAFETY: all have `n` records.
+                    unsafe { sort(from, data, room, Plain, u32::MAX, tables, fetches) };
+                    let mut expected: Vec<u32> = (0..n).collect();
+                    expected.sort_by_key(|&i| keys[i as usize]);
+                    assert!(places == expected, "{n} keys, {name}");
+                    assert!(to.is_sorted(), "{n} keys, {name}");
+                }
+            }
+        }
+    }
 }

@@ -166,7 +166,8 @@ unsafe fn records<W: Word, P: Payload>(
             }
             let payloads = memory.add((n * size_of::<W>()).next_multiple_of(16));
             let room = Columns::new(memory.cast(), payloads, payload);
-            passes::fix_up(to, room, n, Plain, W::MAX, rest, &mut Tables::new());
+            let tables = &mut Tables::new();
+            passes::fix_up(to, room, n, Plain, W::MAX, rest, tables, false);
         }
         Some(())
     }
