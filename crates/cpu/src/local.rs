@@ -25,7 +25,7 @@ use crate::tuning::{
     FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, PARTITION_BITS, PASSES_BYTES,
     QUICK_BYTES, QUICK_BYTES_WIDE,
 };
-use passes::Tables;
+use passes::{Passes, Tables};
 
 /// Records, as a local sort sees them.
 #[derive(Clone, Copy)]
@@ -215,15 +215,12 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
                 let room = Columns::new(own.cast(), payloads, from.payload());
                 let mut tables = Tables::new();
-                passes::sort(
-                    from,
-                    to,
-                    room,
-                    self.reading,
-                    self.mask,
-                    &mut tables,
-                    stores_wait(),
-                )
+                let passes = Passes {
+                    reading: self.reading,
+                    mask: self.mask,
+                    fetches: stores_wait(),
+                };
+                passes.sort(from, to, room, &mut tables)
             };
             if window + 1 < self.sink.windows() {
                 return passes.max(self.settle(to, n, own, window + 1));

@@ -26,7 +26,7 @@ use crate::columns::{Columns, Payload};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::reading::Plain;
-use passes::Tables;
+use passes::{Passes, Tables};
 
 /// Parts are cut out of parts at most so often. What is too large then is left to the standard
 /// library: pivots have been bad.
@@ -166,8 +166,12 @@ unsafe fn records<W: Word, P: Payload>(
             }
             let payloads = memory.add((n * size_of::<W>()).next_multiple_of(16));
             let room = Columns::new(memory.cast(), payloads, payload);
-            let tables = &mut Tables::new();
-            passes::fix_up(to, room, n, Plain, W::MAX, rest, tables, false);
+            let passes = Passes {
+                reading: Plain,
+                mask: W::MAX,
+                fetches: false,
+            };
+            passes.fix_up(to, room, n, rest, &mut Tables::new());
         }
         Some(())
     }
