@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
-use crate::columns::{Columns, Payload};
+use crate::columns::Payload;
 use crate::histogram::Counters;
+use crate::room::Room;
 use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
@@ -167,7 +168,7 @@ impl Blocks {
 /// How the first partition goes.
 pub(crate) struct Scatter<'a, W, P, S> {
     pub(crate) classify: Classify<'a, W, S>,
-    pub(crate) room: Columns<W, P>,
+    pub(crate) room: Room<W, P>,
     pub(crate) blocks: &'a Blocks,
     /// Any code.
     pub(crate) reference: W,
@@ -192,12 +193,12 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let places = open.places.as_mut_ptr();
         // SAFETY: the caller's promise.
         let varying = unsafe {
-            match self.moved() {
-                Some(moved) => {
+            match self.moved().zip(room.columns()) {
+                Some((moved, keys)) => {
                     let mut counters = Counters::new();
                     let put = |codes: &[W], buckets: &[u16]| {
                         for (&bucket, &code) in buckets.iter().zip(codes) {
-                            let store = |at| room.keys_start().add(at).write(code);
+                            let store = |at| keys.keys_start().add(at).write(code);
                             self.put(bucket, store, places, open);
                         }
                     };
@@ -272,7 +273,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
 mod tests {
     use super::*;
     use crate::classify::Classifier;
-    use crate::columns::{Fixed, Nothing};
+    use crate::columns::{Columns, Fixed, Nothing};
     use crate::instructions::Instructions;
     use crate::placing::Placing;
     use crate::reading::Plain;
@@ -304,7 +305,12 @@ mod tests {
                 let classifier = Classifier::even(range, bits);
                 let (blocks, mut open) = Blocks::new(n, 8, 1, 1 << bits);
                 let places = Blocks::room(n, 8, 1, 1 << bits);
-                let (mut room, mut room_values) = (vec![0u32; places], vec![0u32; places]);
+                let mut memory = vec![0u64; places];
+                let room = Room::new(Columns::new(
+                    memory.as_mut_ptr().cast(),
+                    std::ptr::dangling_mut(),
+                    payload,
+                ));
                 let scatter = Scatter {
                     classify: Classify {
                         source: Stored {
@@ -315,7 +321,7 @@ mod tests {
                         classifier: &classifier,
                         instructions,
                     },
-                    room: Columns::new(room.as_mut_ptr(), room_values.as_mut_ptr().cast(), payload),
+                    room,
                     blocks: &blocks,
                     reference: 0,
                     alike: false,
@@ -329,25 +335,30 @@ mod tests {
                     .flat_map(|run| run.pieces)
                     .collect();
                 pieces.sort_by_key(|(bucket, _)| *bucket);
-                let found: Vec<(u16, u32)> = pieces
-                    .into_iter()
-                    .flat_map(|(bucket, piece)| piece.map(move |at| (bucket, at)))
-                    .map(|(bucket, at)| {
-                        let value = room_values[at];
-                        assert_eq!(
-                            room[at], keys[value as usize],
-                            "{instructions:?}, {bits} bits"
-                        );
-                        (bucket, value)
-                    })
+                let (mut found, mut found_values) = (vec![0u32; n], vec![0u32; n]);
+                let ranges: Vec<_> = pieces.iter().map(|(_, piece)| piece.clone()).collect();
+                let to = Columns::new(
+                    found.as_mut_ptr(),
+                    found_values.as_mut_ptr().cast(),
+                    payload,
+                );
+                // SAFETY: the ranges are those of the `n` records.
+                unsafe { room.gather(&ranges, to) };
+                let buckets = pieces
+                    .iter()
+                    .flat_map(|(bucket, piece)| piece.clone().map(|_| *bucket));
+                let found: Vec<_> = buckets
+                    .zip(found)
+                    .zip(found_values)
+                    .map(|((bucket, key), value)| (bucket, key, value))
                     .collect();
                 let placing = Placing::new(range[0], range[1] - range[0], 1 << bits);
                 let bucket = |&value: &u32| {
                     let key = keys[value as usize].clamp(range[0], range[1]);
-                    (placing.of(key) as u16, value)
+                    (placing.of(key) as u16, keys[value as usize], value)
                 };
                 let mut expected: Vec<_> = values.iter().map(bucket).collect();
-                expected.sort();
+                expected.sort_by_key(|&(bucket, _, value)| (bucket, value));
                 assert!(found == expected, "{instructions:?}, {bits} bits");
             }
         }
@@ -391,7 +402,11 @@ mod tests {
                         classifier: &classifier,
                         instructions,
                     },
-                    room: Columns::new(room.as_mut_ptr(), std::ptr::dangling_mut(), Nothing),
+                    room: Room::new(Columns::new(
+                        room.as_mut_ptr(),
+                        std::ptr::dangling_mut(),
+                        Nothing,
+                    )),
                     blocks: &blocks,
                     reference: 0,
                     alike: true,

@@ -12,6 +12,8 @@ use sweepsort_core::Word;
 pub(crate) trait Payload: Copy + Send + Sync {
     /// One payload, held in registers.
     type Held: Copy;
+    /// Bytes of one payload, if the type alone tells; 0 otherwise.
+    const BYTES: usize;
 
     /// Bytes of one payload.
     fn bytes(self) -> usize;
@@ -33,6 +35,7 @@ pub(crate) struct Nothing;
 
 impl Payload for Nothing {
     type Held = ();
+    const BYTES: usize = 0;
 
     #[inline(always)]
     fn bytes(self) -> usize {
@@ -52,6 +55,7 @@ macro_rules! fixed {
     ($($bytes:literal $word:ident),*) => {$(
         impl Payload for Fixed<$bytes> {
             type Held = MaybeUninit<$word>;
+            const BYTES: usize = $bytes;
 
             #[inline(always)]
             fn bytes(self) -> usize {
@@ -108,6 +112,7 @@ impl Bytes {
 
 impl Payload for Bytes {
     type Held = [MaybeUninit<u64>; 2];
+    const BYTES: usize = 0;
 
     #[inline(always)]
     fn bytes(self) -> usize {
@@ -299,22 +304,9 @@ impl<W: Word, P: Payload> Columns<W, P> {
         Columns::new(self.keys.cast(), self.payloads, self.payload)
     }
 
-    /// Says that records half a line behind `i` will soon be written: of a whole line, half of all lines
-    /// that are held would wait, and fill a first level cache.
-    #[inline(always)]
-    pub(crate) fn prefetch(self, i: usize) {
-        self.prefetch_bytes(i, LINE / 2);
-    }
-
-    /// Says that records from `i` on, and a line behind them, will soon be written.
-    pub(crate) fn prefetch_start(self, i: usize) {
-        self.prefetch_bytes(i, 0);
-        self.prefetch_bytes(i, LINE);
-    }
-
     /// Fetches what lies so many bytes behind key and payload `i`.
     #[inline(always)]
-    fn prefetch_bytes(self, i: usize, bytes: usize) {
+    pub(crate) fn prefetch_bytes(self, i: usize, bytes: usize) {
         prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(bytes));
         if self.payload.bytes() > 0 {
             let payload = self.payloads.wrapping_add(i * self.payload.bytes());
@@ -435,10 +427,7 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
     pub(crate) unsafe fn each(self) -> impl Iterator<Item = (Columns<W, P>, usize)> {
         self.ranges.iter().enumerate().map(move |(i, range)| {
             if let Some(next) = self.ranges.get(i + 1) {
-                let next = self.columns.keys.wrapping_add(next.start).cast::<u8>();
-                for line in 0..FETCHED_LINES {
-                    prefetch(next.wrapping_add(LINE * line));
-                }
+                fetch_start(self.columns.keys.wrapping_add(next.start).cast());
             }
             // SAFETY: the caller's promise.
             (unsafe { self.columns.from(range.start) }, range.len())
@@ -497,6 +486,14 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
                 }
             }
         }
+    }
+}
+
+/// Says that a piece that begins at `at` will soon be read.
+#[inline(always)]
+pub(crate) fn fetch_start(at: *const u8) {
+    for line in 0..FETCHED_LINES {
+        prefetch(at.wrapping_add(LINE * line));
     }
 }
 

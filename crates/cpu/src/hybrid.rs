@@ -15,6 +15,7 @@ use crate::job::{self, Job, Workers};
 use crate::local::{Local, Shape, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
+use crate::room::Room;
 use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
@@ -370,7 +371,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let job = Job::new(
                 self.data
                     .unwrap_or_else(|| job::columns_at(made, n, self.payload)),
-                job::columns_at(room, room_records, self.payload),
+                Room::new(job::columns_at(room, room_records, self.payload)),
                 Workers::new(block.start(), worker_bytes),
                 local,
                 self.bits.clone(),

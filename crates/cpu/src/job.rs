@@ -15,9 +15,10 @@ use crate::histogram::Chunk;
 use crate::local::Local;
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
+use crate::room::Room;
 use crate::sample::sample;
 use crate::scan;
-use crate::scatter::{self, Places};
+use crate::scatter::{Places, scatter};
 use crate::source::{Sink, Source, Stored};
 use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, SAMPLE_PER_BUCKET, SAMPLED_PASSES};
 
@@ -102,7 +103,7 @@ pub(crate) struct Bucket<W> {
 /// See the [module](self).
 pub(crate) struct Job<'a, W, P, R, T> {
     data: Columns<W, P>,
-    room: Columns<W, P>,
+    room: Room<W, P>,
     workers: Workers,
     local: Local<W, R, T>,
     /// The bits by which records are partitioned.
@@ -118,7 +119,7 @@ pub(crate) struct Job<'a, W, P, R, T> {
 impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W, P, R, T> {
     pub(crate) fn new(
         data: Columns<W, P>,
-        room: Columns<W, P>,
+        room: Room<W, P>,
         workers: Workers,
         local: Local<W, R, T>,
         bits: Range<u32>,
@@ -148,10 +149,11 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         self.moved.load(Ordering::Relaxed)
     }
 
-    fn side(&self, side: Side) -> Columns<W, P> {
+    /// The columns of a side, if its records lie in some.
+    fn columns(&self, side: Side) -> Option<Columns<W, P>> {
         match side {
-            Side::Data => self.data,
-            Side::Room => self.room,
+            Side::Data => Some(self.data),
+            Side::Room => self.room.columns(),
         }
     }
 
@@ -261,15 +263,31 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
-                if let Some(shown) = bucket.tied {
-                    return self.finish_tied(bucket, shown, side);
+                if bucket.tied.is_some() || !self.local.takes(bucket.n) {
+                    return match self.columns(side) {
+                        Some(columns) => self.go_on(bucket, columns, side),
+                        None => self.go_on(&self.bring(bucket), self.data, Side::Data),
+                    };
                 }
-                if !self.local.takes(bucket.n) {
-                    return self.partition(bucket, side);
-                }
-                let from = Pieces::new(self.side(side), &bucket.pieces);
                 let to = self.data.from(bucket.start);
                 let own = self.workers.of(self.crew.worker());
+                let all = 0..bucket.n;
+                let from = match self.columns(side) {
+                    Some(columns) => Pieces::new(columns, &bucket.pieces),
+                    None => {
+                        if let Some(words) = self.room.words()
+                            && self
+                                .local
+                                .sort_words(words, &bucket.pieces, bucket.n, to, own)
+                        {
+                            self.note_moved(2 * bucket.n * self.data.record_bytes());
+                            return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
+                        }
+                        self.room.gather(&bucket.pieces, to);
+                        self.note_moved(2 * bucket.n * self.data.record_bytes());
+                        Pieces::new(to, slice::from_ref(&all))
+                    }
+                };
                 let passes = self.local.sort(from, to, own, bucket.window);
                 self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
                 self.done(bucket.start, to, bucket.n, bucket.passes + passes);
@@ -277,23 +295,48 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         });
     }
 
+    /// Finishes a bucket in the columns of a side that is no matter of one local sort.
+    ///
+    /// # Safety
+    /// The bucket is this call's alone.
+    unsafe fn go_on(&self, bucket: &Bucket<W>, columns: Columns<W, P>, side: Side) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match bucket.tied {
+                Some(shown) => self.finish_tied(bucket, shown, columns, side),
+                None => self.partition(bucket, columns, side),
+            }
+        }
+    }
+
+    /// Brings a bucket of the room to its places in the order.
+    ///
+    /// # Safety
+    /// The bucket is this call's alone.
+    unsafe fn bring(&self, bucket: &Bucket<W>) -> Bucket<W> {
+        let crew = self.crew_for(bucket.n);
+        crew.for_each(&mut parts(bucket, crew), |(start, pieces)| {
+            // SAFETY: the caller's promise; parts do not overlap.
+            unsafe { self.room.gather(pieces, self.data.from(*start)) }
+        });
+        self.note_moved(2 * bucket.n * self.data.record_bytes());
+        let places = bucket.start..bucket.start + bucket.n;
+        Bucket {
+            pieces: vec![places],
+            free: bucket.pieces.clone(),
+            ..bucket.clone()
+        }
+    }
+
     /// Finishes a bucket of records that tie in what their words show: by what else there is to be shown,
     /// or as they are.
-    unsafe fn finish_tied(&self, bucket: &Bucket<W>, shown: W, side: Side) {
-        let columns = self.side(side);
+    unsafe fn finish_tied(&self, bucket: &Bucket<W>, shown: W, columns: Columns<W, P>, side: Side) {
         let crew = self.crew_for(bucket.n);
         if self.local.alike(self.data) {
             // SAFETY: the bucket is this call's alone.
             return unsafe { self.fill(bucket, shown) };
         }
-        let mut start = bucket.start;
-        let mut parts: Vec<_> = cut(&bucket.pieces, crew)
-            .into_iter()
-            .map(|pieces| {
-                start += pieces.iter().map(Range::len).sum::<usize>();
-                (start, pieces)
-            })
-            .collect();
+        let mut parts = parts(bucket, crew);
         let window = bucket.window + 1;
         // SAFETY: the bucket is this call's alone.
         unsafe {
@@ -312,12 +355,11 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 };
                 return self.finish(crew, &mut [bucket], side);
             }
-            crew.for_each(&mut parts, |(end, pieces)| {
+            crew.for_each(&mut parts, |(start, pieces)| {
                 let from = Pieces::new(columns, pieces);
-                let start = *end - from.len();
-                let to = self.data.from(start);
+                let to = self.data.from(*start);
                 from.gather(to);
-                self.done(start, to, from.len(), bucket.passes);
+                self.done(*start, to, from.len(), bucket.passes);
             });
         }
     }
@@ -344,9 +386,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     }
 
     /// Sorts a bucket too large for the cache: partitions it again, to its free places on the other side.
-    unsafe fn partition(&self, bucket: &Bucket<W>, side: Side) {
+    unsafe fn partition(&self, bucket: &Bucket<W>, columns: Columns<W, P>, side: Side) {
         let source = Stored {
-            columns: self.side(side),
+            columns,
             reading: self.local.reading,
         };
         let (crew, mask) = (self.crew_for(bucket.n), W::mask(&self.bits));
@@ -375,7 +417,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     tied: Some(range[0]),
                     ..bucket.clone()
                 };
-                return self.finish_tied(&bucket, range[0], side);
+                return self.finish_tied(&bucket, range[0], columns, side);
             }
             let bits = self.local.partition_bits(bucket.n, crew);
             // A sample may mislead again and again, if somebody means it to. An even cut leaves keys that
@@ -396,12 +438,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             };
             crew.for_each(&mut chunks, |chunk| chunk.count(classify));
             let numbers = scan::places(&mut chunks);
-            let scatter = scatter::Scatter {
-                classify,
-                to: self.side(side.other()),
-                places: &free,
-            };
-            crew.for_each(&mut chunks, |chunk| scatter.run(chunk));
+            crew.for_each(&mut chunks, |chunk| match side {
+                Side::Data => scatter(classify, chunk, self.room, &free),
+                Side::Room => scatter(classify, chunk, Room::new(self.data), &free),
+            });
             let read = 2 * bucket.n * size_of::<W>();
             self.note_moved(read + 2 * bucket.n * self.data.record_bytes());
             let mut buckets: Vec<_> = numbers
@@ -436,6 +476,19 @@ pub(crate) fn stretches(n: usize, crew: Crew<'_>) -> Vec<Range<usize>> {
     cut(slice::from_ref(&all), crew)
         .into_iter()
         .flatten()
+        .collect()
+}
+
+/// Cuts a bucket into about even parts for the workers, each with the place of its first record in the order.
+fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>)> {
+    let mut next = bucket.start;
+    cut(&bucket.pieces, crew)
+        .into_iter()
+        .map(|pieces| {
+            let start = next;
+            next += pieces.iter().map(Range::len).sum::<usize>();
+            (start, pieces)
+        })
         .collect()
 }
 

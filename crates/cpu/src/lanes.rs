@@ -31,10 +31,10 @@ pub(crate) trait Lanes: Copy {
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn and(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn or(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Shifted up by [`ROW_BITS`](crate::local::bins::ROW_BITS).
-    unsafe fn shl_row(a: Self::Vector) -> Self::Vector;
-    /// Shifted down by [`ROW_BITS`](crate::local::bins::ROW_BITS).
-    unsafe fn shr_row(a: Self::Vector) -> Self::Vector;
+    /// Shifted up by fewer bits than a lane has.
+    unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
+    /// Shifted down.
+    unsafe fn shr(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Counters of a byte each, widened to a lane each.
     unsafe fn widen(counts: *const u8) -> Self::Vector;
     /// The lanes whose count is above `row`, from memory; all ones in the others.

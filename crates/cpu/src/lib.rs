@@ -56,6 +56,7 @@ mod order;
 mod placing;
 mod pool;
 mod reading;
+mod room;
 mod runs;
 mod sample;
 mod scan;

@@ -4,11 +4,14 @@
 
 pub(crate) mod bins;
 mod block;
+mod joined;
 mod network;
 pub(crate) mod passes;
 mod quick;
 mod tally;
 
+use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,6 +28,7 @@ use crate::tuning::{
     FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, PARTITION_BITS, PASSES_BYTES,
     QUICK_BYTES, QUICK_BYTES_WIDE,
 };
+use joined::Joined;
 use passes::{Passes, Tables};
 
 /// Records, as a local sort sees them.
@@ -227,6 +231,37 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             }
             passes
         }
+    }
+
+    /// The same for records of a room that are words of 64 bits, in bins; or returns false, for these do not
+    /// serve, and has written nothing.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort). The words have the pieces, a record each, `n` in all.
+    pub(crate) unsafe fn sort_words<P: Payload>(
+        &self,
+        words: *const MaybeUninit<u64>,
+        pieces: &[Range<usize>],
+        n: usize,
+        to: Columns<W, P>,
+        own: *mut u8,
+    ) -> bool {
+        if !self.crowding.try_bins() {
+            return false;
+        }
+        let joined = Joined {
+            words,
+            pieces,
+            n,
+            to,
+            memory: own,
+            bytes: self.bytes,
+            fetches: stores_wait(),
+        };
+        // SAFETY: the caller's promise.
+        let done = unsafe { by_vectors::<u64, _>(self.instructions, joined) }.unwrap_or(false);
+        self.crowding.note(done);
+        done
     }
 
     /// Sorts by vectors; or returns false, for they do not serve, and has written nothing or what

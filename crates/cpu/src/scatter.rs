@@ -9,8 +9,9 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
-use crate::columns::{Columns, Payload};
+use crate::columns::Payload;
 use crate::histogram::{BUCKETS, Chunk};
+use crate::room::Room;
 use crate::source::Source;
 
 /// Free places, piece by piece, numbered from 0.
@@ -58,54 +59,50 @@ impl Places {
     }
 }
 
-/// How the records of a bucket are moved.
-pub(crate) struct Scatter<'a, W, P, S> {
-    pub(crate) classify: Classify<'a, W, S>,
-    pub(crate) to: Columns<W, P>,
-    pub(crate) places: &'a Places,
-}
-
-impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
-    /// Moves the records of a chunk, those of a bucket to the places from the number `counts[bucket]` on.
-    ///
-    /// # Safety
-    /// The source has the records, and nobody writes them now; the machine has the instructions. `to` has
-    /// the places, as many from each number on as the bucket has records, and nobody else uses those.
-    pub(crate) unsafe fn run(&self, chunk: &Chunk<W>) {
-        let mut at = [0; BUCKETS];
-        let mut next = [0; BUCKETS];
-        let mut end = [0; BUCKETS];
-        for (bucket, &number) in chunk.counts.iter().enumerate() {
-            let piece = self.places.piece_of(number);
-            at[bucket] = self.places.place(piece, number);
-            end[bucket] = self.places.pieces[piece].end;
-            next[bucket] = piece + 1;
-        }
-        let (source, to) = (self.classify.source, self.to);
-        for piece in &chunk.pieces {
-            let put = |first: usize, codes: &[W], buckets: &[u16]| {
-                for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
-                    let bucket = usize::from(bucket) & (BUCKETS - 1);
-                    let place = at[bucket];
-                    // SAFETY: the caller's promise.
-                    unsafe {
-                        to.store(place, source.record(first + i, code));
-                    }
-                    to.prefetch(place);
-                    at[bucket] = place + 1;
-                    if place + 1 == end[bucket]
-                        && let Some(piece) = self.places.pieces.get(next[bucket])
-                    {
-                        at[bucket] = piece.start;
-                        end[bucket] = piece.end;
-                        next[bucket] += 1;
-                        to.prefetch_start(piece.start);
-                    }
+/// Moves the records of a chunk to a room, those of a bucket to the places from the number `counts[bucket]` on.
+///
+/// # Safety
+/// The source has the records, and nobody writes them now; the machine has the instructions. `to` has
+/// the places, as many from each number on as the bucket has records, and nobody else uses those.
+pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
+    classify: Classify<'_, W, S>,
+    chunk: &Chunk<W>,
+    to: Room<W, P>,
+    places: &Places,
+) {
+    let mut at = [0; BUCKETS];
+    let mut next = [0; BUCKETS];
+    let mut end = [0; BUCKETS];
+    for (bucket, &number) in chunk.counts.iter().enumerate() {
+        let piece = places.piece_of(number);
+        at[bucket] = places.place(piece, number);
+        end[bucket] = places.pieces[piece].end;
+        next[bucket] = piece + 1;
+    }
+    let source = classify.source;
+    for piece in &chunk.pieces {
+        let put = |first: usize, codes: &[W], buckets: &[u16]| {
+            for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
+                let bucket = usize::from(bucket) & (BUCKETS - 1);
+                let place = at[bucket];
+                // SAFETY: the caller's promise.
+                unsafe {
+                    to.store(place, source.record(first + i, code));
                 }
-            };
-            // SAFETY: the caller's promise.
-            unsafe { self.classify.strips(piece.clone(), W::ZERO, put) };
-        }
+                to.prefetch(place);
+                at[bucket] = place + 1;
+                if place + 1 == end[bucket]
+                    && let Some(piece) = places.pieces.get(next[bucket])
+                {
+                    at[bucket] = piece.start;
+                    end[bucket] = piece.end;
+                    next[bucket] += 1;
+                    to.prefetch_start(piece.start);
+                }
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { classify.strips(piece.clone(), W::ZERO, put) };
     }
 }
 

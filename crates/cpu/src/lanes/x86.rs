@@ -6,7 +6,6 @@ use sweepsort_core::{Width, Word};
 
 use super::{Lanes, Vectored};
 use crate::instructions::Instructions;
-use crate::local::bins::ROW_BITS;
 use crate::placing::Placing;
 use crate::splitters::Tree;
 
@@ -135,8 +134,8 @@ impl Lanes for Wide32 {
             let lanes = _mm512_loadu_si512(const { turned::<16>(15, 1) }.as_ptr().cast());
             _mm512_permutexvar_epi32(lanes, a)
         }
-        shl_row(a: __m512i) -> __m512i { _mm512_slli_epi32::<ROW_BITS>(a) }
-        shr_row(a: __m512i) -> __m512i { _mm512_srli_epi32::<ROW_BITS>(a) }
+        shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
         load_row(from: *const u32, counts: __m512i, row: u8) -> __m512i {
             let row = _mm512_set1_epi32(i32::from(row));
@@ -273,8 +272,8 @@ impl Lanes for Wide64 {
             let lanes = _mm512_loadu_si512(const { turned::<16>(7, 2) }.as_ptr().cast());
             _mm512_permutexvar_epi32(lanes, a)
         }
-        shl_row(a: __m512i) -> __m512i { _mm512_slli_epi64::<ROW_BITS>(a) }
-        shr_row(a: __m512i) -> __m512i { _mm512_srli_epi64::<ROW_BITS>(a) }
+        shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
         load_row(from: *const u64, counts: __m512i, row: u8) -> __m512i {
             let row = _mm512_set1_epi64(i64::from(row));
@@ -382,8 +381,8 @@ impl Lanes for Half32 {
             let lanes = _mm256_loadu_si256(const { turned::<8>(7, 1) }.as_ptr().cast());
             _mm256_permutevar8x32_epi32(a, lanes)
         }
-        shl_row(a: __m256i) -> __m256i { _mm256_slli_epi32::<{ ROW_BITS as i32 }>(a) }
-        shr_row(a: __m256i) -> __m256i { _mm256_srli_epi32::<{ ROW_BITS as i32 }>(a) }
+        shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi32(_mm_loadl_epi64(counts.cast())) }
         load_row(from: *const u32, counts: __m256i, row: u8) -> __m256i {
             let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
@@ -502,8 +501,8 @@ impl Lanes for Half64 {
             _mm256_movemask_pd(_mm256_castsi256_pd(bits)) as u32
         }
         turned(a: __m256i) -> __m256i { _mm256_permute4x64_epi64::<0b00_01_10_11>(a) }
-        shl_row(a: __m256i) -> __m256i { _mm256_slli_epi64::<{ ROW_BITS as i32 }>(a) }
-        shr_row(a: __m256i) -> __m256i { _mm256_srli_epi64::<{ ROW_BITS as i32 }>(a) }
+        shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(counts.cast::<i32>().read_unaligned())) }
         load_row(from: *const u64, counts: __m256i, row: u8) -> __m256i {
             let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));

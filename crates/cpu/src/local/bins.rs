@@ -16,6 +16,7 @@
 //! to its payload.
 
 use std::mem::MaybeUninit;
+use std::slice;
 
 use sweepsort_core::Word;
 
@@ -26,15 +27,15 @@ use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
 
 /// The most keys that a bin may have.
-const ROWS: usize = 32;
+pub(super) const ROWS: usize = 32;
 /// Bits of a row's number.
-pub(crate) const ROW_BITS: u32 = ROWS.ilog2();
+pub(super) const ROW_BITS: u32 = ROWS.ilog2();
 /// Bins are sorted by the vector: as many as the widest one has lanes.
-const LANES_MAX: usize = 16;
+pub(super) const LANES_MAX: usize = 16;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
 /// How far ahead of the records that are written the machine is told of others that it will soon write.
-const AHEAD: usize = 512;
+pub(super) const AHEAD: usize = 512;
 
 /// How many bins `n` records want.
 fn wanted(n: usize) -> usize {
@@ -126,22 +127,10 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
             if range.widen() < (n / (ROWS / 2)) as u128 {
                 return false;
             }
-            let bins = wanted(n).min(most_bins(bytes, from.record_bytes()));
-            if n > bins * BIN_MEAN_MAX {
+            let Some(slots) = Slots::<L, P>::new(n, memory, bytes, payload, None) else {
                 return false;
-            }
-            let placing = Placing::new(least, range, bins);
-            let stride = stride(bins, size_of::<L::Word>());
-            let keys: *mut L::Word = memory.cast();
-            let payloads: *mut u8 = keys.add(ROWS * stride).cast();
-            let slots = Slots::<L, P> {
-                keys,
-                payloads,
-                counts: payloads.add(ROWS * bins * payload.bytes()),
-                stride,
-                payload,
             };
-            slots.counts.write_bytes(0, bins);
+            let placing = Placing::new(least, range, slots.bins);
             let filled = match self.fetches && n * from.record_bytes() > IN_CACHE_BYTES {
                 true => slots.fill::<true>(from, placing),
                 false => slots.fill::<false>(from, placing),
@@ -151,20 +140,13 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
             }
             let moves = !self.from.is_at(self.to);
             let mut done = 0;
-            for bin in (0..bins).step_by(L::LANES) {
-                let counts = std::slice::from_raw_parts(slots.counts.add(bin), L::LANES);
-                let sum = counts.iter().map(|&count| usize::from(count)).sum();
+            for bin in (0..slots.bins).step_by(L::LANES) {
+                let sum = slots.sum(bin);
                 let (to, room) = (to.from(done), n - done);
                 if moves {
                     to.fetch(AHEAD..AHEAD + sum);
                 }
-                match counts.iter().max() {
-                    None | Some(0) => {}
-                    Some(1..=8) => slots.collect::<8>(bin, to, sum, room),
-                    Some(9..=16) => slots.collect::<16>(bin, to, sum, room),
-                    Some(17..=24) => slots.collect::<24>(bin, to, sum, room),
-                    Some(_) => slots.collect::<32>(bin, to, sum, room),
-                }
+                slots.collect(bin, to, sum, room);
                 done += sum;
             }
             true
@@ -182,7 +164,9 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
 }
 
 /// Slots for records, and how many each bin has.
-struct Slots<L: Lanes, P> {
+pub(super) struct Slots<L: Lanes, P> {
+    /// How many bins there are, a multiple of the lanes.
+    pub(super) bins: usize,
     /// Row by row, a bin's keys below each other.
     keys: *mut L::Word,
     /// Bin by bin.
@@ -191,9 +175,48 @@ struct Slots<L: Lanes, P> {
     /// From a row to the next, in keys.
     stride: usize,
     payload: P,
+    /// Where the bits are that tell the row from others, if keys are to have them.
+    row_shift: Option<u32>,
 }
 
 impl<L: Lanes, P: Payload> Slots<L, P> {
+    /// Empty slots for `n` records; or none, for there is too little memory. With a `row_shift` keys leave
+    /// [`ROW_BITS`] bits from there on for their row, by which those that agree above are in order.
+    ///
+    /// # Safety
+    /// The memory has so many bytes, starts on a line, and nobody else uses it while the slots live.
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        n: usize,
+        memory: *mut u8,
+        bytes: usize,
+        payload: P,
+        row_shift: Option<u32>,
+    ) -> Option<Self> {
+        let record = size_of::<L::Word>() + payload.bytes();
+        let bins = wanted(n).min(most_bins(bytes, record));
+        if n > bins * BIN_MEAN_MAX {
+            return None;
+        }
+        let stride = stride(bins, size_of::<L::Word>());
+        let keys: *mut L::Word = memory.cast();
+        // SAFETY: the memory has all of these.
+        unsafe {
+            let payloads: *mut u8 = keys.add(ROWS * stride).cast();
+            let counts = payloads.add(ROWS * bins * payload.bytes());
+            counts.write_bytes(0, bins);
+            Some(Slots {
+                bins,
+                keys,
+                payloads,
+                counts,
+                stride,
+                payload,
+                row_shift,
+            })
+        }
+    }
+
     /// Puts each record to the next free row of its bin; or returns false, for a bin has no more. `FETCHES` if
     /// slots are fetched before they are written.
     #[inline(always)]
@@ -207,40 +230,60 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
             from.each().all(|(piece, n)| {
                 placing.each::<L>(piece.keys_start(), n, |start, places| {
                     let piece = piece.from(start);
-                    let put = |i: usize, place: u32| {
-                        if FETCHES {
-                            let later =
-                                *places.get_unchecked((i + FETCHED_LATER).min(places.len() - 1));
-                            self.fetch(later as usize);
-                        }
-                        self.put(place as usize, piece.load(i))
-                    };
-                    let (fours, rest) = places.as_chunks::<4>();
-                    let whole = fours.iter().enumerate().all(|(i, four)| {
-                        put(4 * i, four[0])
-                            && put(4 * i + 1, four[1])
-                            && put(4 * i + 2, four[2])
-                            && put(4 * i + 3, four[3])
-                    });
-                    let from = places.len() - rest.len();
-                    let mut rest = rest.iter().enumerate();
-                    whole && rest.all(|(i, &place)| put(from + i, place))
+                    self.put_all::<FETCHES>(places, |i| {
+                        let (key, held) = piece.load(i);
+                        (MaybeUninit::new(key), held)
+                    })
                 })
             })
         }
     }
 
+    /// Puts records to the next free rows of their bins; or returns false, for a bin has no more. `record` gives
+    /// the one with a number.
+    ///
+    /// # Safety
+    /// There is a bin for each place.
+    #[inline(never)]
+    pub(super) unsafe fn put_all<const FETCHES: bool>(
+        &self,
+        places: &[u32],
+        record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
+    ) -> bool {
+        let put = |i: usize, place: u32| {
+            // SAFETY: the caller's promise; a place is one of those that there are.
+            unsafe {
+                if FETCHES {
+                    let later = *places.get_unchecked((i + FETCHED_LATER).min(places.len() - 1));
+                    self.fetch(later as usize);
+                }
+                self.put(place as usize, record(i))
+            }
+        };
+        let (fours, rest) = places.as_chunks::<4>();
+        let whole = fours.iter().enumerate().all(|(i, four)| {
+            put(4 * i, four[0])
+                && put(4 * i + 1, four[1])
+                && put(4 * i + 2, four[2])
+                && put(4 * i + 3, four[3])
+        });
+        let from = places.len() - rest.len();
+        let mut rest = rest.iter().enumerate();
+        whole && rest.all(|(i, &place)| put(from + i, place))
+    }
+
     /// Puts a record to the next free row of a bin; or returns false, for there is none.
     #[inline(always)]
-    unsafe fn put(&self, bin: usize, (key, held): (L::Word, P::Held)) -> bool {
-        // SAFETY: as in `fill`.
+    unsafe fn put(&self, bin: usize, (key, held): (MaybeUninit<L::Word>, P::Held)) -> bool {
+        // SAFETY: as in `put_all`.
         unsafe {
             let row = usize::from(*self.counts.add(bin));
             if row == ROWS {
                 return false;
             }
             *self.counts.add(bin) = (row + 1) as u8;
-            *self.keys.add(row * self.stride + bin) = key;
+            let slot: *mut MaybeUninit<_> = self.keys.add(row * self.stride + bin).cast();
+            slot.write(key);
             self.payload
                 .store(self.payloads, (bin << ROW_BITS) + row, held);
             true
@@ -250,7 +293,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
     /// Says that the next row of a bin will soon be written, if there is one.
     #[inline(always)]
     unsafe fn fetch(&self, bin: usize) {
-        // SAFETY: as in `fill`.
+        // SAFETY: as in `put_all`.
         let row = usize::from(unsafe { *self.counts.add(bin) });
         prefetch(self.keys.wrapping_add(row * self.stride + bin).cast());
         if self.payload.bytes() > 0 {
@@ -259,10 +302,42 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
         }
     }
 
-    /// Sorts the bins from `bin` on, one for each lane, of which none has more than `R` records, and
-    /// writes their `sum` records to the start of `to`, which has room for `room`.
+    /// How many records the bins from `bin` on have, one for each lane.
     #[inline(always)]
-    unsafe fn collect<const R: usize>(
+    pub(super) unsafe fn sum(&self, bin: usize) -> usize {
+        // SAFETY: there are as many bins.
+        let counts = unsafe { slice::from_raw_parts(self.counts.add(bin), L::LANES) };
+        counts.iter().map(|&count| usize::from(count)).sum()
+    }
+
+    /// Sorts these bins, and writes their `sum` records to the start of `to`, which has room for `room`.
+    ///
+    /// # Safety
+    /// There are as many bins, and `to` has the room.
+    #[inline(always)]
+    pub(super) unsafe fn collect(
+        &self,
+        bin: usize,
+        to: Columns<L::Word, P>,
+        sum: usize,
+        room: usize,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let counts = slice::from_raw_parts(self.counts.add(bin), L::LANES);
+            match counts.iter().max() {
+                None | Some(0) => {}
+                Some(1..=8) => self.collect_rows::<8>(bin, to, sum, room),
+                Some(9..=16) => self.collect_rows::<16>(bin, to, sum, room),
+                Some(17..=24) => self.collect_rows::<24>(bin, to, sum, room),
+                Some(_) => self.collect_rows::<32>(bin, to, sum, room),
+            }
+        }
+    }
+
+    /// The same for bins of which none has more than `R` records.
+    #[inline(always)]
+    unsafe fn collect_rows<const R: usize>(
         &self,
         bin: usize,
         to: Columns<L::Word, P>,
@@ -288,6 +363,12 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
             for (r, row) in rows.iter_mut().enumerate() {
                 *row = L::load_row(self.keys.add(r * self.stride + bin), counts, r as u8);
             }
+            if let Some(shift) = self.row_shift {
+                for (r, row) in rows.iter_mut().enumerate() {
+                    let number = L::splat(L::Word::truncate(r as u128));
+                    *row = L::or(*row, L::shl(number, shift));
+                }
+            }
             let mut least = ones;
             if stable {
                 for row in &rows {
@@ -295,7 +376,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                 }
                 for (r, row) in rows.iter_mut().enumerate() {
                     let number = L::splat(L::Word::truncate(r as u128));
-                    let word = L::or(L::shl_row(L::sub(*row, least)), number);
+                    let word = L::or(L::shl(L::sub(*row, least), ROW_BITS), number);
                     *row = L::pad(word, counts, r as u8);
                 }
             }
@@ -328,7 +409,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                     for block in 0..blocks {
                         let sorted = columns[block * L::LANES + lane];
                         let at = at + block * L::LANES;
-                        L::store(out.add(at), L::add(L::shr_row(sorted), least));
+                        L::store(out.add(at), L::add(L::shr(sorted, ROW_BITS), least));
                         let numbers = L::and(sorted, number);
                         match self.payload.bytes() {
                             4 if L::PICKS && fits => {

@@ -1,0 +1,277 @@
+//! Records of a key and a payload of 32 bits each, in bins, as words of 64 bits.
+//!
+//! ```text
+//!            63            37 36  32 31          0
+//! a word     key less least   row    payload
+//! ```
+//!
+//! The row is what keeps records with equal keys in order. It has room since the keys of a bucket of a partition
+//! differ in fewer bits than a key has.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use sweepsort_core::Word;
+
+use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots};
+use crate::columns::{Columns, Nothing, Payload, fetch_start};
+use crate::lanes::{Lanes, Vectored};
+use crate::placing::Placing;
+use crate::tuning::IN_CACHE_BYTES;
+
+/// Bits of a payload, and of a key.
+const HALF: u32 = u64::BITS / 2;
+/// Below these are the row and the payload.
+const KEY_SHIFT: u32 = HALF + ROW_BITS;
+/// Words that are made at a time.
+const STRIP: usize = 256;
+/// Words that the bins of a vector's lanes may have, and what is written beyond.
+const SORTED: usize = (LANES_MAX / 2 + 1) * ROWS;
+
+/// A bucket of such records.
+pub(super) struct Joined<'a, W, P> {
+    /// A record each: the key is the lower half, the payload the upper.
+    pub(super) words: *const MaybeUninit<u64>,
+    /// Which of them.
+    pub(super) pieces: &'a [Range<usize>],
+    pub(super) n: usize,
+    pub(super) to: Columns<W, P>,
+    pub(super) memory: *mut u8,
+    /// Bytes of memory.
+    pub(super) bytes: usize,
+    /// Whether slots are fetched before they are written, where they are not all in a first level cache.
+    pub(super) fetches: bool,
+}
+
+impl<W: Word, P: Payload> Joined<'_, W, P> {
+    /// Each piece: its words, and how many.
+    #[inline(always)]
+    fn each(&self) -> impl Iterator<Item = (*const MaybeUninit<u64>, usize)> {
+        self.pieces.iter().enumerate().map(|(i, piece)| {
+            if let Some(next) = self.pieces.get(i + 1) {
+                fetch_start(self.words.wrapping_add(next.start).cast());
+            }
+            (self.words.wrapping_add(piece.start), piece.len())
+        })
+    }
+
+    /// The least and the greatest key.
+    #[inline(always)]
+    unsafe fn extremes(&self) -> [u64; 2] {
+        let (mut least, mut greatest) = (u32::MAX, 0);
+        for (words, n) in self.each() {
+            for i in 0..n {
+                // SAFETY: the pieces are there; the key is the lower half of a word.
+                let key = unsafe { words.add(i).cast::<u32>().read() };
+                (least, greatest) = (least.min(key), greatest.max(key));
+            }
+        }
+        [least, greatest].map(u64::from)
+    }
+
+    /// Puts each record to the next free row of its bin; or returns false, for a bin has no more.
+    #[inline(always)]
+    unsafe fn fill<L: Lanes, const FETCHES: bool>(
+        &self,
+        slots: &Slots<L, Nothing>,
+        placing: Placing<L::Word>,
+    ) -> bool {
+        let mut joined = [MaybeUninit::<L::Word>::uninit(); STRIP];
+        let mut places = [0u32; STRIP];
+        // SAFETY: the pieces are there, and a place is below the number of bins.
+        unsafe {
+            let low = L::splat(L::Word::mask(&(0..HALF)));
+            let least = L::splat(placing.least);
+            self.each().all(|(words, n)| {
+                let words: *const L::Word = words.cast();
+                (0..n).step_by(STRIP).all(|start| {
+                    let own = STRIP.min(n - start);
+                    for at in (0..own).step_by(L::LANES) {
+                        let words = L::load_some(words.add(start + at), own - at);
+                        let keys = L::and(words, low);
+                        L::store_32(places.as_mut_ptr().add(at), L::places(keys, &placing));
+                        let keys = L::shl(L::sub(keys, least), KEY_SHIFT);
+                        let words = L::or(keys, L::shr(words, HALF));
+                        L::store(joined.as_mut_ptr().add(at).cast(), words);
+                    }
+                    let joined = joined.as_ptr();
+                    slots.put_all::<FETCHES>(&places[..own], |i| (*joined.add(i), ()))
+                })
+            })
+        }
+    }
+
+    /// Writes sorted words, whose keys are from `least` on, to the places from `done` on.
+    #[inline(always)]
+    unsafe fn part<L: Lanes>(&self, sorted: &[MaybeUninit<L::Word>], least: L::Word, done: usize) {
+        // SAFETY: whole vectors are written where there is room, and what is beyond the last word is overwritten
+        // by the words that follow; at the end, no more than there are.
+        unsafe {
+            let keys = self.to.keys_start().cast::<u32>().add(done);
+            let payloads = self.to.payload_at(done).cast::<u32>();
+            let room = self.n - done;
+            for at in (0..sorted.len()).step_by(L::LANES) {
+                let words = L::load_some(sorted.as_ptr().add(at).cast(), sorted.len() - at);
+                let own = L::add(L::shr(words, KEY_SHIFT), L::splat(least));
+                if at + L::LANES <= room {
+                    L::store_32(keys.add(at), own);
+                    L::store_32(payloads.add(at), words);
+                } else {
+                    let mut last = [[0u32; LANES_MAX]; 2];
+                    L::store_32(last[0].as_mut_ptr(), own);
+                    L::store_32(last[1].as_mut_ptr(), words);
+                    let left = sorted.len() - at;
+                    keys.add(at)
+                        .copy_from_nonoverlapping(last[0].as_ptr(), left);
+                    let to: *mut u8 = payloads.add(at).cast();
+                    to.copy_from_nonoverlapping(last[1].as_ptr().cast(), left * size_of::<u32>());
+                }
+            }
+        }
+    }
+}
+
+impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
+    type Output = bool;
+
+    /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or differ in too many
+    /// bits, and has written nothing.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions, of 64 bits. The words have the pieces, `n` in all; `to` has columns
+    /// of 32 bits with room for them; the memory has so many bytes and starts on a line; nobody else uses them now.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> bool {
+        let n = self.n;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [least, greatest] = self.extremes();
+            let range = greatest - least;
+            if range >> (u64::BITS - KEY_SHIFT) > 0 || range < (n / (ROWS / 2)).max(1) as u64 {
+                return false;
+            }
+            let Some(slots) = Slots::<L, _>::new(n, self.memory, self.bytes, Nothing, Some(HALF))
+            else {
+                return false;
+            };
+            let [least, range] = [least, range].map(|key| L::Word::truncate(key.into()));
+            let placing = Placing::new(least, range, slots.bins);
+            let filled = match self.fetches && n * size_of::<u64>() > IN_CACHE_BYTES {
+                true => self.fill::<L, true>(&slots, placing),
+                false => self.fill::<L, false>(&slots, placing),
+            };
+            if !filled {
+                return false;
+            }
+            let mut sorted = [MaybeUninit::<L::Word>::uninit(); SORTED];
+            let mut done = 0;
+            for bin in (0..slots.bins).step_by(L::LANES) {
+                let sum = slots.sum(bin);
+                self.to.from(done).fetch(AHEAD..AHEAD + sum);
+                let room = Columns::new(
+                    sorted.as_mut_ptr().cast(),
+                    std::ptr::dangling_mut(),
+                    Nothing,
+                );
+                slots.collect(bin, room, sum, SORTED);
+                self.part::<L>(&sorted[..sum], least, done);
+                done += sum;
+            }
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Fixed;
+    use crate::instructions::Instructions;
+    use crate::lanes::by_vectors;
+    use crate::local::Shape;
+
+    /// Sorts a bucket in two pieces, and tells whether that was done; if not, nothing must have been written.
+    fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> bool {
+        let n = keys.len();
+        let payload = |i: usize| (i as u32).wrapping_mul(0x9e37_79b9);
+        let word = |(i, &key): (usize, &u32)| (u64::from(payload(i)) << HALF) | u64::from(key);
+        let mut words: Vec<u64> = keys.iter().enumerate().map(word).collect();
+        // The second piece lies before the first.
+        words.rotate_left(n / 3);
+        let pieces = [n - n / 3..n, 0..n - n / 3];
+        // Others' places lie before and behind.
+        const BESIDE: usize = 32;
+        let (mut to_keys, mut to_payloads) =
+            (vec![0u32; n + 2 * BESIDE], vec![0u32; n + 2 * BESIDE]);
+        let bytes = Shape::new(Instructions::Avx512, 4, 4).bytes(n);
+        let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
+        let start = memory.as_mut_ptr().cast::<u8>();
+        // SAFETY: all have room for `n` records, the memory for their slots and a line.
+        let sorted = unsafe {
+            let payloads = to_payloads.as_mut_ptr().cast();
+            let columns = Columns::new(to_keys.as_mut_ptr(), payloads, Fixed::<4>).from(BESIDE);
+            let joined = Joined {
+                words: words.as_ptr().cast(),
+                pieces: &pieces,
+                n,
+                to: columns,
+                memory: start.add(start.align_offset(64)),
+                bytes,
+                fetches,
+            };
+            by_vectors::<u64, _>(instructions, joined).unwrap_or(false)
+        };
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&i| keys[i]);
+        let expected = |part: &dyn Fn(usize) -> u32| {
+            let mut all = vec![0; n + 2 * BESIDE];
+            if sorted {
+                let of = order.iter().map(|&i| part(i));
+                all.splice(BESIDE..BESIDE + n, of);
+            }
+            all
+        };
+        assert!(
+            to_keys == expected(&|i| keys[i]),
+            "{instructions:?}: {n} keys"
+        );
+        assert!(
+            to_payloads == expected(&payload),
+            "{instructions:?}: payloads of {n}"
+        );
+        sorted
+    }
+
+    /// Keys of a narrow range, many of them equal, stably; of others it is told.
+    #[test]
+    fn words_are_sorted_stably_or_refused() {
+        for instructions in [Instructions::Avx2, Instructions::Avx512] {
+            if instructions > Instructions::detect() {
+                continue;
+            }
+            for n in [2, 33, 64, 255, 256, 257, 1000, 10_000, 40_000] {
+                for (range, done) in [
+                    (1 << 27, true),
+                    ((1 << 27) + 1, false),
+                    (n / 4 + 2, true),
+                    (1, false),
+                ] {
+                    let spread = |i: usize| {
+                        let random = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                        (1 << 30) + ((random * range as u64) >> 32) as u32
+                    };
+                    let mut keys: Vec<u32> = (0..n).map(spread).collect();
+                    (keys[0], keys[n - 1]) = (1 << 30, (1 << 30) + range as u32 - 1);
+                    for fetches in [false, true] {
+                        let sorted = check(instructions, &keys, fetches);
+                        assert_eq!(sorted, done, "{n} keys of {range} values");
+                    }
+                }
+                // One far from all others, which crowd.
+                let mut keys: Vec<u32> = (0..n as u32).collect();
+                keys[n / 2] = 1 << 26;
+                assert_eq!(check(instructions, &keys, false), n <= 33, "a crowd of {n}");
+            }
+        }
+    }
+}
