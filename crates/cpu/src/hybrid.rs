@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::ptr;
 use std::slice;
 use std::time::{Duration, Instant};
 
@@ -84,15 +85,47 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// Bytes of scratch with `threads` workers.
+    /// Bytes of scratch with `threads` workers, at most.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
-        if self.is_one(threads) {
-            data + self.one_bytes()
-        } else {
-            let room = job::column_bytes(self.room(threads), self.shape.record);
-            data + room + threads * worker_bytes(threads)
+        match self.is_one(threads) {
+            true => data + self.one_bytes(),
+            false => data + self.many_bytes(threads),
         }
+    }
+
+    /// Bytes of scratch for an input of many buckets, but for the records' own place.
+    fn many_bytes(&self, threads: usize) -> usize {
+        let room = job::column_bytes(self.room(threads), self.shape.record);
+        room + threads * (self.local_bytes(threads) + self.sorted_bytes(threads))
+    }
+
+    /// Bytes of a worker's memory for a local sort itself: slots, or room for a bucket.
+    fn local_bytes(&self, threads: usize) -> usize {
+        let share = ALL_LOCAL_BYTES / threads;
+        let bytes = match self.made {
+            // Slots take three times as much as what they sort, passes as much.
+            true => match share / 4 * 3 {
+                slots if slots + self.sorted_bytes_beside(slots) <= share => slots,
+                _ => share / 5 * 2,
+            },
+            false => share,
+        };
+        LOCAL_BYTES.min(bytes).next_multiple_of(LINE)
+    }
+
+    /// And for what it has sorted, if that has no place.
+    fn sorted_bytes(&self, threads: usize) -> usize {
+        match self.made {
+            true => self.sorted_bytes_beside(self.local_bytes(threads)),
+            false => 0,
+        }
+    }
+
+    /// Bytes for the records that are sorted with so many bytes of memory.
+    fn sorted_bytes_beside(&self, bytes: usize) -> usize {
+        let most = self.shape.most_records(bytes);
+        job::column_bytes(most, self.shape.record).next_multiple_of(LINE)
     }
 
     fn column_bytes(&self) -> usize {
@@ -102,7 +135,7 @@ impl Measure {
     /// Bits that number the buckets of the first partition.
     fn first_bits(&self, threads: usize) -> u32 {
         self.shape
-            .first_bits(self.n, threads, worker_bytes(threads))
+            .first_bits(self.n, threads, self.local_bytes(threads))
     }
 
     /// Records that the first partition's room has places for.
@@ -137,7 +170,7 @@ impl Measure {
             return digits;
         }
         if !self.is_one(threads) {
-            let most = self.shape.most_records(worker_bytes(threads));
+            let most = self.shape.most_records(self.local_bytes(threads));
             let mut wanted = self.first_bits(threads);
             loop {
                 let digit = digit_below(top, bits.start, wanted);
@@ -170,11 +203,6 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
 /// Something that starts on a line of the cache.
 #[repr(align(64))]
 struct Line<T>(T);
-
-/// Bytes of one worker's memory for local sorts: slots, or room for a bucket.
-fn worker_bytes(threads: usize) -> usize {
-    (LOCAL_BYTES.min(ALL_LOCAL_BYTES / threads)).next_multiple_of(LINE)
-}
 
 /// Sorts records in place.
 ///
@@ -360,19 +388,21 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 return Ok(report);
             }
             let measure = self.measure(means);
-            let bytes = measure.workspace(crew.threads());
+            let threads = crew.threads();
+            let mut bytes = measure.many_bytes(threads);
             let block = means.scratch.take(bytes)?;
-            let worker_bytes = worker_bytes(crew.threads());
-            let local = self.local(means, worker_bytes);
-            let bits = measure.first_bits(crew.threads());
-            let room_records = measure.room(crew.threads());
-            let room = block.start().add(crew.threads() * worker_bytes);
-            let made = room.add(job::column_bytes(room_records, record));
-            let job = Job::new(
-                self.data
-                    .unwrap_or_else(|| job::columns_at(made, n, self.payload)),
+            let (local_bytes, sorted_bytes) =
+                (measure.local_bytes(threads), measure.sorted_bytes(threads));
+            let local = self.local(means, local_bytes);
+            let bits = measure.first_bits(threads);
+            let room_records = measure.room(threads);
+            let room = block.start().add(threads * (local_bytes + sorted_bytes));
+            let nowhere = || Columns::new(ptr::dangling_mut(), ptr::dangling_mut(), self.payload);
+            let mut job = Job::new(
+                self.data.unwrap_or_else(nowhere),
+                self.data.is_none(),
                 Room::new(job::columns_at(room, room_records, self.payload)),
-                Workers::new(block.start(), worker_bytes),
+                Workers::new(block.start(), local_bytes, sorted_bytes),
                 local,
                 self.bits.clone(),
                 n,
@@ -384,17 +414,26 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 true => bits,
                 false => bits.min(PARTITION_BITS),
             };
-            let (blocks, open) = Blocks::new(n, record, crew.threads(), 1 << bits);
+            let (blocks, open) = Blocks::new(n, record, threads, 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
             read_until(Stage::Scatter, &mut report.stages);
+            let made = match self.data.is_none() && job.goes_on(&buckets) {
+                true => Some(means.scratch.take(measure.column_bytes())?),
+                false => None,
+            };
+            if let Some(made) = &made {
+                job.set_data(job::columns_at(made.start(), n, self.payload));
+                bytes += measure.column_bytes();
+            }
             job.finish_first(&mut buckets);
             read_until(Stage::Local, &mut report.stages);
             report.passes_run = job.passes();
             report.bytes_moved = job.bytes_moved();
             report.workspace_bytes = bytes;
             means.scratch.give(block);
+            made.into_iter().for_each(|made| means.scratch.give(made));
         }
         Ok(report)
     }

@@ -20,7 +20,7 @@ use crate::sample::sample;
 use crate::scan;
 use crate::scatter::{Places, scatter};
 use crate::source::{Sink, Source, Stored};
-use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, SAMPLE_PER_BUCKET, SAMPLED_PASSES};
+use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES};
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
@@ -45,22 +45,25 @@ pub(crate) unsafe fn columns_at<W: Word, P: Payload>(
 #[derive(Clone, Copy)]
 pub(crate) struct Workers {
     start: Shared<u8>,
-    /// Bytes of each worker's.
+    /// Bytes of each worker's for a sort itself.
     bytes: usize,
+    /// And behind these for what it sorts, if there is no other place.
+    sorted_bytes: usize,
 }
 
 impl Workers {
-    /// Memory of `bytes` bytes for each, one after the other.
-    pub(crate) fn new(start: *mut u8, bytes: usize) -> Self {
+    /// So much memory for each, one after the other.
+    pub(crate) fn new(start: *mut u8, bytes: usize, sorted_bytes: usize) -> Self {
         Workers {
             start: Shared(start),
             bytes,
+            sorted_bytes,
         }
     }
 
-    /// A worker's own.
+    /// A worker's own, for a sort itself.
     fn of(self, worker: usize) -> *mut u8 {
-        self.start.at(worker * self.bytes)
+        self.start.at(worker * (self.bytes + self.sorted_bytes))
     }
 }
 
@@ -102,7 +105,10 @@ pub(crate) struct Bucket<W> {
 
 /// See the [module](self).
 pub(crate) struct Job<'a, W, P, R, T> {
+    /// Where the records were, or none have been yet.
     data: Columns<W, P>,
+    /// Whether sorted records need no place, for the sink takes from them what it wants.
+    passing: bool,
     room: Room<W, P>,
     workers: Workers,
     local: Local<W, R, T>,
@@ -117,8 +123,10 @@ pub(crate) struct Job<'a, W, P, R, T> {
 }
 
 impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W, P, R, T> {
+    #[expect(clippy::too_many_arguments, reason = "each is a matter of its own")]
     pub(crate) fn new(
         data: Columns<W, P>,
+        passing: bool,
         room: Room<W, P>,
         workers: Workers,
         local: Local<W, R, T>,
@@ -128,6 +136,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     ) -> Self {
         Job {
             data,
+            passing,
             room,
             workers,
             local,
@@ -248,10 +257,22 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         (buckets, varying)
     }
 
+    /// Whether some of these buckets have to be partitioned again, from one array to the other.
+    pub(crate) fn goes_on(&self, buckets: &[Bucket<W>]) -> bool {
+        let ends = |bucket: &Bucket<W>| bucket.tied.is_some() && self.local.sink.windows() == 1;
+        let mut rest = buckets.iter().filter(|bucket| !ends(bucket));
+        rest.any(|bucket| !self.local.takes(bucket.n))
+    }
+
+    /// The array where the records would have been.
+    pub(crate) fn set_data(&mut self, data: Columns<W, P>) {
+        self.data = data;
+    }
+
     /// Sorts what the first scatter has moved.
     ///
     /// # Safety
-    /// Nobody else uses the records now.
+    /// Nobody else uses the records now. The data are there, if a bucket [goes on](Self::goes_on).
     pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket<W>]) {
         // SAFETY: the caller's promise.
         unsafe { self.finish(self.crew, buckets, Side::Room) }
@@ -269,8 +290,11 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                         None => self.go_on(&self.bring(bucket), self.data, Side::Data),
                     };
                 }
-                let to = self.data.from(bucket.start);
                 let own = self.workers.of(self.crew.worker());
+                let to = match self.passing {
+                    true => columns_at(own.add(self.workers.bytes), bucket.n, self.data.payload()),
+                    false => self.data.from(bucket.start),
+                };
                 let all = 0..bucket.n;
                 let from = match self.columns(side) {
                     Some(columns) => Pieces::new(columns, &bucket.pieces),
@@ -342,9 +366,15 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         unsafe {
             if window < self.local.sink.windows() {
                 crew.for_each(&mut parts, |(_, pieces)| {
+                    let sink = self.local.sink;
                     for piece in pieces {
-                        for word in columns.from(piece.start).keys_mut(piece.len()) {
-                            *word = self.local.sink.reword(*word, window);
+                        let words = columns.from(piece.start).keys_mut(piece.len());
+                        sink.foresee(&words[..words.len().min(FORESEEN)]);
+                        for i in 0..words.len() {
+                            if let Some(later) = words.get(i + FORESEEN) {
+                                sink.foresee(slice::from_ref(later));
+                            }
+                            words[i] = sink.reword(words[i], window);
                         }
                     }
                 });
@@ -356,6 +386,14 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 return self.finish(crew, &mut [bucket], side);
             }
             crew.for_each(&mut parts, |(start, pieces)| {
+                if self.passing {
+                    for piece in pieces {
+                        let from = columns.from(piece.start);
+                        self.done(*start, from, piece.len(), bucket.passes);
+                        *start += piece.len();
+                    }
+                    return;
+                }
                 let from = Pieces::new(columns, pieces);
                 let to = self.data.from(*start);
                 from.gather(to);

@@ -316,8 +316,34 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         T: Sink<W, P>,
     {
         let mut passes = 0;
-        let mut start = 0;
         // SAFETY: runs lie within the `n` records.
+        unsafe {
+            // What the runs' codes take is on its way from all over memory before the first is waited for.
+            self.runs(data, n, |run, n| self.sink.foresee(run.keys(n)));
+            self.runs(data, n, |run, n| {
+                for word in run.keys_mut(n) {
+                    *word = self.sink.reword(*word, window);
+                }
+                let all = 0..n;
+                let records = Pieces::new(run, slice::from_ref(&all));
+                passes = passes.max(self.sort(records, run, own, window));
+            });
+        }
+        passes
+    }
+
+    /// Calls `act` with each run of records that tie in what their words show, and how many it has.
+    ///
+    /// # Safety
+    /// There are `n` records, and nobody else uses them now.
+    unsafe fn runs<P: Payload>(
+        &self,
+        data: Columns<W, P>,
+        n: usize,
+        mut act: impl FnMut(Columns<W, P>, usize),
+    ) {
+        let mut start = 0;
+        // SAFETY: the caller's promise.
         unsafe {
             loop {
                 let tie = Tie {
@@ -327,20 +353,14 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 start +=
                     by_vectors::<W, _>(self.instructions, tie).unwrap_or_else(|tie| tie.find());
                 if start + 1 >= n {
-                    return passes;
+                    return;
                 }
                 let shown = data.key(start) & self.mask;
                 let mut end = start + 2;
                 while end < n && data.key(end) & self.mask == shown {
                     end += 1;
                 }
-                let run = data.from(start);
-                for word in run.keys_mut(end - start) {
-                    *word = self.sink.reword(*word, window);
-                }
-                let all = 0..end - start;
-                let records = Pieces::new(run, slice::from_ref(&all));
-                passes = passes.max(self.sort(records, run, own, window));
+                act(data.from(start), end - start);
                 start = end;
             }
         }

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use sweepsort_core::{Coder, Presorted, Word};
 
-use crate::columns::{Columns, Nothing, Payload};
+use crate::columns::{Columns, Nothing, Payload, prefetch};
 use crate::pool::{Crew, Shared};
 use crate::reading::{Plain, Reading};
 
@@ -137,6 +137,11 @@ pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
     /// How many windows of their codes the words show, one after the other.
     fn windows(self) -> u32 {
         1
+    }
+    /// Says that words will soon be asked to show another window of their codes: these are read where no machine
+    /// foresees it.
+    fn foresee(self, words: &[W]) {
+        let _ = words;
     }
     /// The word that shows another window of its code.
     ///
@@ -353,6 +358,13 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
     }
     fn windows(self) -> u32 {
         self.keys.bits.div_ceil(W::BITS / 2).max(1)
+    }
+    #[inline(always)]
+    fn foresee(self, words: &[W]) {
+        let low = W::mask(&(0..W::BITS / 2));
+        for &word in words {
+            prefetch(self.keys.keys.at((word & low).low_usize()).cast());
+        }
     }
     unsafe fn reword(self, word: W, window: u32) -> W {
         let low = W::mask(&(0..W::BITS / 2));

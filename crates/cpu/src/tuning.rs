@@ -37,6 +37,9 @@ pub(crate) const FETCHED_LATER: usize = 24;
 /// Up to so many bytes of records, what a local sort writes is all in a first level cache.
 pub(crate) const IN_CACHE_BYTES: usize = 8 << 10;
 
+/// So many words before one is asked to show another window of its code, what that takes is fetched.
+pub(crate) const FORESEEN: usize = 32;
+
 /// After a bucket whose keys crowd, at most so many go without a try in bins.
 pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 
