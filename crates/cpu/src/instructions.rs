@@ -41,11 +41,6 @@ pub(crate) fn stores_wait() -> bool {
     is_intel()
 }
 
-/// Whether lanes are compressed so slowly that only few keys are best sorted by it: likewise.
-pub(crate) fn compresses_slowly() -> bool {
-    is_intel()
-}
-
 fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

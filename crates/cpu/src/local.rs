@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sweepsort_core::Word;
 
 use crate::columns::{Columns, Payload, Pieces};
-use crate::instructions::{Instructions, compresses_slowly, stores_wait};
+use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
@@ -280,9 +280,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         unsafe {
             let word_bytes = quick::word_bytes::<W, P>(from.payload());
             let few = match (self.instructions, word_bytes) {
-                (Instructions::Avx512, 4) if !compresses_slowly() => {
-                    n * word_bytes <= QUICK_BYTES_WIDE
-                }
+                (Instructions::Avx512, 4) => n * word_bytes <= QUICK_BYTES_WIDE,
                 _ => n * word_bytes <= QUICK_BYTES,
             };
             let quick = || {

@@ -47,7 +47,7 @@ pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;
 
-/// The same for words of 32 bits by AVX-512, of which a block has the most, where lanes are compressed fast.
+/// The same for words of 32 bits by AVX-512, of which a block has the most.
 pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
 
 /// Bytes of a worker's memory for local sorts: slots for 200,000 keys of 32 bits alone, for half as many
