@@ -38,10 +38,6 @@ impl Instructions {
 /// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch
 /// where it will go: taken to be so on Intel's, as seen on a Xeon and not on a Zen 4.
 pub(crate) fn stores_wait() -> bool {
-    is_intel()
-}
-
-fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;
