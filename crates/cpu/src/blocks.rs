@@ -273,8 +273,9 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
 mod tests {
     use super::*;
     use crate::classify::Classifier;
-    use crate::columns::{Columns, Fixed, Nothing};
+    use crate::columns::{Bytes, Columns, Fixed, Nothing};
     use crate::instructions::Instructions;
+    use crate::job::{column_bytes, columns_at};
     use crate::placing::Placing;
     use crate::reading::Plain;
     use crate::source::Stored;
@@ -284,12 +285,17 @@ mod tests {
     /// of the input.
     #[test]
     fn pieces_are_buckets_in_order() {
+        // As words, and in columns.
+        pieces_of(Fixed::<4>);
+        pieces_of(Bytes(4));
+    }
+
+    fn pieces_of<P: Payload>(payload: P) {
         let n = 50_000;
         let mut keys: Vec<u32> = (1..=n as u32)
             .map(|i| i.wrapping_mul(0x9e37_79b9))
             .collect();
         let mut values: Vec<u32> = (0..n as u32).collect();
-        let payload = Fixed::<4>;
         let columns = Columns::new(keys.as_mut_ptr(), values.as_mut_ptr().cast(), payload);
         let all = [
             Instructions::Portable,
@@ -305,12 +311,10 @@ mod tests {
                 let classifier = Classifier::even(range, bits);
                 let (blocks, mut open) = Blocks::new(n, 8, 1, 1 << bits);
                 let places = Blocks::room(n, 8, 1, 1 << bits);
-                let mut memory = vec![0u64; places];
-                let room = Room::new(Columns::new(
-                    memory.as_mut_ptr().cast(),
-                    std::ptr::dangling_mut(),
-                    payload,
-                ));
+                let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
+                // SAFETY: there is memory for them.
+                let room =
+                    unsafe { Room::new(columns_at(memory.as_mut_ptr().cast(), places, payload)) };
                 let scatter = Scatter {
                     classify: Classify {
                         source: Stored {

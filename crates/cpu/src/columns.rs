@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-/// How one payload is moved. Pointers need no alignment, and bytes may be uninitialised padding.
+/// How one payload is moved. Pointers need no alignment, and bytes may be uninitialised padding: they are copied,
+/// and no branch and no address depends on them.
 pub(crate) trait Payload: Copy + Send + Sync {
     /// One payload, held in registers.
     type Held: Copy;

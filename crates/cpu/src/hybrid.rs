@@ -419,6 +419,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
             read_until(Stage::Scatter, &mut report.stages);
+            // If there is none, nothing has been written but scratch.
             let made = match self.data.is_none() && job.goes_on(&buckets) {
                 true => Some(means.scratch.take(measure.column_bytes())?),
                 false => None,

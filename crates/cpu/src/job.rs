@@ -476,8 +476,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             };
             crew.for_each(&mut chunks, |chunk| chunk.count(classify));
             let numbers = scan::places(&mut chunks);
+            debug_assert!(self.columns(side).is_some());
             crew.for_each(&mut chunks, |chunk| match side {
                 Side::Data => scatter(classify, chunk, self.room, &free),
+                // The room's records lie in columns, and so do those of the data.
                 Side::Room => scatter(classify, chunk, Room::new(self.data), &free),
             });
             let read = 2 * bucket.n * size_of::<W>();

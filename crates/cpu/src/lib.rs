@@ -12,8 +12,8 @@
 //! The data's way: `data → room` in the first partition, back and forth between the two in further
 //! ones; a local sort reads a bucket from wherever it is, passes it through some of a worker's own
 //! memory, and leaves it in `data`. Words become codes in the first read and words again when their
-//! bucket is finished. An argsort's words, of code and position, are made in the first read, and its
-//! index is written when a bucket is finished.
+//! bucket is finished. An argsort's words, of code and position, are made in the first read; what is
+//! sorted of them stays in a worker's memory, and the index is written from there.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -26,13 +26,13 @@
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `sift` | frequent values, counted and not moved |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
-//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`) or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
+//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys of 8 and 16 bits alone: counted, not moved |
 //! | `argsort` | the index, sorted with the codes in one word |
 //! | `source`, `reading` | where records come from and go to; a word and its code |
-//! | `columns` | what travels: a key and its payload |
+//! | `columns`, `room` | what travels: a key and its payload; where partitions leave it |
 //! | `map` | work on each element by itself: fill, collect, permute |
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 

@@ -111,6 +111,11 @@ impl Crowding {
     /// Bits of how many buckets are still to go without; above is how many did after the last try.
     const LEFT_BITS: u32 = 16;
 
+    /// Whether the next bucket goes without.
+    fn waits(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & u32::mask(&(0..Self::LEFT_BITS)) > 0
+    }
+
     /// Whether to try a bucket.
     fn try_bins(&self) -> bool {
         let state = self.0.load(Ordering::Relaxed);
@@ -246,7 +251,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         to: Columns<W, P>,
         own: *mut u8,
     ) -> bool {
-        if !self.crowding.try_bins() {
+        if self.crowding.waits() {
             return false;
         }
         let joined = Joined {
@@ -260,7 +265,10 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         };
         // SAFETY: the caller's promise.
         let done = unsafe { by_vectors::<u64, _>(self.instructions, joined) }.unwrap_or(false);
-        self.crowding.note(done);
+        // What it refuses need not be crowded: columns tell.
+        if done {
+            self.crowding.note(true);
+        }
         done
     }
 

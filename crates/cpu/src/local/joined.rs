@@ -5,8 +5,11 @@
 //! a word     key less least   row    payload
 //! ```
 //!
-//! The row is what keeps records with equal keys in order. It has room since the keys of a bucket of a partition
-//! differ in fewer bits than a key has.
+//! The row is what keeps records with equal keys in order. It has room where keys differ in no more than 27 bits,
+//! as those of a bucket mostly do.
+//!
+//! Payloads may be padding, in part or as a whole. No comparison depends on them, for no two words of a bin agree in
+//! key and row.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -193,7 +196,8 @@ mod tests {
     /// Sorts a bucket in two pieces, and tells whether that was done; if not, nothing must have been written.
     fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> bool {
         let n = keys.len();
-        let payload = |i: usize| (i as u32).wrapping_mul(0x9e37_79b9);
+        // The last one's is all ones.
+        let payload = |i: usize| ((i + 1) as u32).wrapping_sub(n as u32 + 1);
         let word = |(i, &key): (usize, &u32)| (u64::from(payload(i)) << HALF) | u64::from(key);
         let mut words: Vec<u64> = keys.iter().enumerate().map(word).collect();
         // The second piece lies before the first.
@@ -266,6 +270,17 @@ mod tests {
                         let sorted = check(instructions, &keys, fetches);
                         assert_eq!(sorted, done, "{n} keys of {range} values");
                     }
+                }
+                // As many of the greatest as a bin has rows, whose last word is as an empty slot; next to the
+                // greatest number there is.
+                if n > 64 {
+                    let least = u32::MAX - ((1 << 27) - 1);
+                    let others =
+                        |i: usize| least + (i as u32).wrapping_mul(0x9e37_79b9) % (1 << 26);
+                    let mut keys: Vec<u32> = (0..n).map(others).collect();
+                    keys[0] = least;
+                    keys[n - ROWS..].fill(u32::MAX);
+                    assert!(check(instructions, &keys, false), "{n} keys and a full bin");
                 }
                 // One far from all others, which crowd.
                 let mut keys: Vec<u32> = (0..n as u32).collect();
