@@ -47,6 +47,29 @@ fn plans_keep_within_the_promised_memory() {
     }
 }
 
+/// An argsort has no second array of words, unless a bucket is partitioned again, as it is where many threads have
+/// little memory each.
+#[test]
+fn an_argsort_takes_as_much_memory_as_it_needs() {
+    for (threads, n, again) in [(2, 300_000, false), (128, 1 << 22, true)] {
+        let engine = CpuEngine::new(Some(threads));
+        let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let keys: Vec<u64> = (0..n).map(random).collect();
+        let mut index = vec![0u32; n];
+        let shape = Shape::argsort(n, Width::W64, 4);
+        let plan = engine.plan(&shape, &spec(Width::W64)).unwrap();
+        let task = Task::Argsort((&keys[..]).into(), IndexMut::U32(&mut index));
+        let report = engine.run(task, &spec(Width::W64)).unwrap();
+        assert!(index.is_sorted_by_key(|&i| keys[i as usize]), "{n} keys");
+        let spared = plan.workspace_bytes - report.workspace_bytes;
+        assert_eq!(
+            spared < 8 * n,
+            again,
+            "{threads} threads, {spared} bytes spared"
+        );
+    }
+}
+
 /// The digits of a plan are neighbouring parts of the bits to be sorted by, down from the top. They
 /// may end above the lowest bit, since keys that agree in all digits are few and set right one by
 /// one.
