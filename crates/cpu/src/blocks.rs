@@ -19,7 +19,7 @@ use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
 use crate::room::Room;
-use crate::sift::BucketSet;
+use crate::sift::{BucketSet, Found};
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
@@ -196,16 +196,27 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             match self.moved().zip(room.columns()) {
                 Some((moved, keys)) => {
                     let mut counters = Counters::new();
+                    let mut found = Found::default();
                     let put = |codes: &[W], buckets: &[u16]| {
                         for (&bucket, &code) in buckets.iter().zip(codes) {
                             let store = |at| keys.keys_start().add(at).write(code);
                             self.put(bucket, store, places, open);
                         }
                     };
-                    let varying =
-                        self.classify
-                            .sifted(stretch, self.reference, moved, &mut counters, put);
+                    let varying = self.classify.sifted(
+                        stretch,
+                        self.reference,
+                        moved,
+                        &mut found,
+                        &mut counters,
+                        put,
+                    );
                     open.count(&counters);
+                    if let Some(common) = self.classify.classifier.common() {
+                        for (bucket, count) in common.counts(&found) {
+                            open.counts[usize::from(bucket)] += count;
+                        }
+                    }
                     varying
                 }
                 None => {

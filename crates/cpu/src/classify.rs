@@ -19,7 +19,7 @@ use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::placing::Placing;
 use crate::sample::is_even;
-use crate::sift::{BucketSet, Sift};
+use crate::sift::{BucketSet, Common, Found, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
 use crate::tuning::PARTITION_BITS;
@@ -104,12 +104,26 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// The buckets of some codes, of whose bits those of a mask count, by vectors for words as wide.
+    /// The most frequent values, if those of most of the sample are counted.
+    pub(crate) fn common(&self) -> Option<&Common<W>> {
+        match self {
+            Classifier::Even { .. } => None,
+            Classifier::Sampled(splitters) => splitters.common(),
+        }
+    }
+
+    /// The buckets of `n` codes, or more, of whose bits those of a mask count, by vectors for words as wide.
     ///
     /// # Safety
     /// The machine has the lanes' instructions.
     #[inline(always)]
-    unsafe fn by_lanes<L: Lanes>(&self, codes: &[W; STRIP], mask: W, buckets: &mut [u16; STRIP]) {
+    unsafe fn by_lanes<L: Lanes>(
+        &self,
+        codes: &[W; STRIP],
+        n: usize,
+        mask: W,
+        buckets: &mut [u16; STRIP],
+    ) {
         match self {
             Classifier::Even { range, placing, .. } => {
                 let placing = placing.cast::<L::Word>();
@@ -131,7 +145,9 @@ impl<W: Word> Classifier<W> {
                 let codes = codes.as_ptr().cast();
                 let mut below = [0u8; STRIP];
                 // SAFETY: there are as many codes and buckets.
-                unsafe { splitters.strip::<L>(codes, STRIP, below.as_mut_ptr()) }
+                unsafe {
+                    splitters.strip::<L>(codes, n.next_multiple_of(L::LANES), below.as_mut_ptr())
+                }
                 *buckets = below.map(u16::from);
             }
         }
@@ -193,20 +209,21 @@ impl<W: Word, S> Classify<'_, W, S> {
     where
         S: Source<W, P>,
     {
-        let few = |strip: Range<usize>, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
-            let codes = codes[..strip.len()].chunks(FEW);
-            let buckets = buckets[..strip.len()].chunks(FEW);
-            for ((codes, buckets), first) in codes.zip(buckets).zip(strip.step_by(FEW)) {
-                self.source.fetch(first + AHEAD..first + AHEAD + FEW);
-                put(first, codes, buckets);
-            }
-        };
+        let few =
+            |strip: Range<usize>, _: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
+                let codes = codes[..strip.len()].chunks(FEW);
+                let buckets = buckets[..strip.len()].chunks(FEW);
+                for ((codes, buckets), first) in codes.zip(buckets).zip(strip.step_by(FEW)) {
+                    self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+                    put(first, codes, buckets);
+                }
+            };
         // SAFETY: the caller's promise.
-        unsafe { self.each_strip(range, reference, few) }
+        unsafe { self.each_strip(range, reference, None, few) }
     }
 
-    /// The same where all bits of codes count: calls `put` with the codes of some buckets, and their buckets, and
-    /// counts those of all.
+    /// The same where all bits of codes count: calls `put` with the codes of some buckets, and their buckets;
+    /// counts common values, and of other codes those of each bucket.
     ///
     /// # Safety
     /// As [`strips`](Self::strips).
@@ -216,33 +233,36 @@ impl<W: Word, S> Classify<'_, W, S> {
         range: Range<usize>,
         reference: W,
         moved: &BucketSet,
+        found: &mut Found,
         counters: &mut Counters,
         mut put: impl FnMut(&[W], &[u16]),
     ) -> W
     where
         S: Source<W, P>,
     {
-        let sift = |strip: Range<usize>, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
-            let n = strip.len();
-            for (buckets, first) in buckets[..n].chunks(FEW).zip(strip.step_by(FEW)) {
-                self.source.fetch(first + AHEAD..first + AHEAD + FEW);
-                counters.count(buckets);
-            }
-            let sift = Sift {
-                moved,
-                codes,
-                buckets,
-                n,
+        let sift =
+            |strip: Range<usize>, n: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
+                let mut few = buckets[..n].chunks(FEW);
+                for first in strip.step_by(FEW) {
+                    self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+                    few.next().into_iter().for_each(|few| counters.count(few));
+                }
+                let sift = Sift {
+                    moved,
+                    codes,
+                    buckets,
+                    n,
+                };
+                // SAFETY: the caller's promise.
+                let left = unsafe { sift.sift(self.instructions) };
+                put(&codes[..left], &buckets[..left]);
             };
-            // SAFETY: the caller's promise.
-            let left = unsafe { sift.sift(self.instructions) };
-            put(&codes[..left], &buckets[..left]);
-        };
         // SAFETY: the caller's promise.
-        unsafe { self.each_strip(range, reference, sift) }
+        unsafe { self.each_strip(range, reference, Some(found), sift) }
     }
 
-    /// Calls `work` with a strip of records after the other: their numbers, codes and buckets.
+    /// Calls `work` with a strip of records after the other: their numbers; of how many there are
+    /// codes and buckets, which is all but those of common values; and these.
     ///
     /// # Safety
     /// As [`strips`](Self::strips).
@@ -251,7 +271,8 @@ impl<W: Word, S> Classify<'_, W, S> {
         &self,
         range: Range<usize>,
         reference: W,
-        mut work: impl FnMut(Range<usize>, &mut [W; STRIP], &mut [u16; STRIP]),
+        mut found: Option<&mut Found>,
+        mut work: impl FnMut(Range<usize>, usize, &mut [W; STRIP], &mut [u16; STRIP]),
     ) -> W
     where
         S: Source<W, P>,
@@ -266,13 +287,15 @@ impl<W: Word, S> Classify<'_, W, S> {
                 mask: self.mask,
                 classifier: self.classifier,
                 reference,
+                found: found.as_deref_mut(),
                 codes: &mut codes,
                 buckets: &mut buckets,
                 payload: PhantomData,
             };
             // SAFETY: the caller's promise.
-            varying = varying | unsafe { classify.classify(self.instructions) };
-            work(strip, &mut codes, &mut buckets);
+            let (vary, left) = unsafe { classify.classify(self.instructions) };
+            varying = varying | vary;
+            work(strip, left, &mut codes, &mut buckets);
         }
         varying
     }
@@ -288,6 +311,8 @@ struct Strip<'a, W, P, S> {
     classifier: &'a Classifier<W>,
     /// Any code.
     reference: W,
+    /// For how many codes are of common values; these are left out then.
+    found: Option<&'a mut Found>,
     /// Room for the codes.
     codes: &'a mut [W; STRIP],
     buckets: &'a mut [u16; STRIP],
@@ -295,11 +320,12 @@ struct Strip<'a, W, P, S> {
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
-    /// Finds the records' buckets, and the bits in which some code differs from the reference.
+    /// Finds the records' buckets, and the bits in which some code differs from the reference. Also tells
+    /// how many codes and buckets there are.
     ///
     /// # Safety
     /// The source has the records, and nobody writes them now. The machine has the instructions.
-    unsafe fn classify(self, instructions: Instructions) -> W {
+    unsafe fn classify(self, instructions: Instructions) -> (W, usize) {
         // SAFETY: the caller's promise.
         unsafe {
             by_vectors::<W, _>(instructions, self).unwrap_or_else(|mut strip| {
@@ -308,7 +334,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
                 strip
                     .classifier
                     .by_scalars(codes, strip.mask, strip.buckets);
-                varying
+                (varying, strip.range.len())
             })
         }
     }
@@ -327,18 +353,27 @@ impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
-    type Output = W;
+    type Output = (W, usize);
 
     /// # Safety
     /// As [`Strip::classify`].
     #[inline(always)]
-    unsafe fn run<L: Lanes>(mut self) -> W {
+    unsafe fn run<L: Lanes>(mut self) -> (W, usize) {
         // SAFETY: the caller's promise.
         unsafe {
             let varying = self.read();
-            self.classifier
-                .by_lanes::<L>(self.codes, self.mask, self.buckets);
-            varying
+            let mut left = self.range.len();
+            match (self.classifier.common(), self.found) {
+                (Some(common), Some(found)) => {
+                    left = common.take::<L>(self.codes.as_mut_ptr().cast(), left, found);
+                    self.classifier
+                        .by_lanes::<L>(self.codes, left, self.mask, self.buckets);
+                }
+                _ => self
+                    .classifier
+                    .by_lanes::<L>(self.codes, STRIP, self.mask, self.buckets),
+            }
+            (varying, left)
         }
     }
 }

@@ -70,6 +70,12 @@ pub(crate) trait Lanes: Copy {
     ) -> usize;
     /// The first `count` lanes from memory, all ones in the others; more than all are all.
     unsafe fn load_some(from: *const Self::Word, count: usize) -> Self::Vector;
+    /// A bit for each lane in which `a` and `b` are the same, the first lane's lowest.
+    unsafe fn same(a: Self::Vector, b: Self::Vector) -> u32;
+    /// Slots of [`Common`](crate::sift::Common): see [`slot`](crate::sift::slot).
+    unsafe fn slots(codes: Self::Vector, factor: u32) -> Self::Vector;
+    /// What a table of 32 has in some slots.
+    unsafe fn look_up(table: *const Self::Word, slots: Self::Vector) -> Self::Vector;
     /// A bit for each lane in which `a` is below `b`, the first lane's lowest.
     unsafe fn below(a: Self::Vector, b: Self::Vector) -> u32;
     /// The lanes whose bit is set moved to the first ones, in order; anything in the others.

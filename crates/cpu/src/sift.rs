@@ -6,6 +6,9 @@ use crate::histogram::BUCKETS;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 
+/// The most lanes that a vector has.
+const LANES_MAX: usize = 16;
+
 /// Some of the buckets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BucketSet([u64; BUCKETS / 64]);
@@ -24,6 +27,113 @@ impl BucketSet {
     #[inline(always)]
     pub(crate) fn has(&self, bucket: usize) -> bool {
         self.0[bucket / 64 % self.0.len()] >> (bucket % 64) & 1 == 1
+    }
+}
+
+/// Slots of [`Common`].
+const SLOTS: usize = 32;
+
+/// The slot of a code: the five highest of 32 bits of a product, of a code whose halves have been folded.
+#[inline(always)]
+pub(crate) fn slot<W: Word>(code: W, factor: u32) -> usize {
+    let folded = match W::BITS {
+        64.. => code ^ (code >> 32),
+        _ => code,
+    };
+    ((folded.low_usize() as u32).wrapping_mul(factor) >> 27) as usize
+}
+
+/// Some frequent values of keys, in slots of their own: whether a code is one of them is known by one look, before
+/// any bucket is searched for.
+#[derive(Clone, Debug)]
+pub(crate) struct Common<W> {
+    /// A value each. Where no value belongs there is one that belongs to another slot, so that no code is found.
+    values: [W; SLOTS],
+    /// The bucket of each.
+    buckets: [u16; SLOTS],
+    factor: u32,
+}
+
+/// How many codes were found in each slot. Neighbours are often the same, so there are four tables of them.
+#[derive(Default)]
+pub(crate) struct Found([[usize; SLOTS]; 4]);
+
+impl<W: Word> Common<W> {
+    /// Of values and their buckets, the most frequent first: of as many as find slots of their own. Nothing if
+    /// there are none.
+    pub(crate) fn new(mut values: &[(W, u16)]) -> Option<Self> {
+        /// Factors to be tried. Of 16 values every eightieth serves.
+        const TRIES: u32 = 500;
+        let apart = |values: &[(W, u16)], factor| {
+            let slots = values.iter().map(|&(value, _)| 1u32 << slot(value, factor));
+            slots.fold(0, |all, slot| all | slot).count_ones() as usize == values.len()
+        };
+        loop {
+            let &[(first, bucket), ..] = values else {
+                return None;
+            };
+            let mut factors = (1..=TRIES).map(|i| i.wrapping_mul(0x9e37_79b9) | 1);
+            if let Some(factor) = factors.find(|&factor| apart(values, factor)) {
+                let mut common = Common {
+                    values: [first; SLOTS],
+                    buckets: [bucket; SLOTS],
+                    factor,
+                };
+                for &(value, bucket) in values {
+                    common.values[slot(value, factor)] = value;
+                    common.buckets[slot(value, factor)] = bucket;
+                }
+                return Some(common);
+            }
+            values = &values[..values.len() - 1];
+        }
+    }
+
+    /// Buckets, and how many codes of each were found.
+    pub(crate) fn counts(&self, found: &Found) -> impl Iterator<Item = (u16, usize)> {
+        let sum = |slot: usize| found.0.iter().map(|table| table[slot]).sum();
+        let counts: [usize; SLOTS] = std::array::from_fn(sum);
+        self.buckets.into_iter().zip(counts)
+    }
+
+    /// Counts those of `n` codes that are common, and brings the others to the front. Returns how many they are.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions, for words as wide. There are `n` codes, 256 at most, and whole
+    /// vectors of them.
+    #[inline(always)]
+    pub(crate) unsafe fn take<L: Lanes>(
+        &self,
+        codes: *mut L::Word,
+        n: usize,
+        found: &mut Found,
+    ) -> usize {
+        let mut slots = [0u16; 256 + LANES_MAX];
+        let (mut all, mut left) = (0, 0);
+        // SAFETY: the caller's promise; what is overwritten has been read.
+        unsafe {
+            for at in (0..n).step_by(L::LANES) {
+                let there = u32::MAX >> (32 - (n - at).min(L::LANES));
+                let code = L::load(codes.add(at));
+                let slot = L::slots(code, self.factor);
+                let same = L::same(code, L::look_up(self.values.as_ptr().cast(), slot)) & there;
+                let others = there & !same;
+                L::store_16(slots.as_mut_ptr().add(all), L::compress(slot, same));
+                L::store(codes.add(left), L::compress(code, others));
+                all += same.count_ones() as usize;
+                left += others.count_ones() as usize;
+            }
+        }
+        let (fours, rest) = slots[..all].as_chunks::<4>();
+        for four in fours {
+            for (table, &slot) in found.0.iter_mut().zip(four) {
+                table[usize::from(slot) % SLOTS] += 1;
+            }
+        }
+        for &slot in rest {
+            found.0[0][usize::from(slot) % SLOTS] += 1;
+        }
+        left
     }
 }
 
@@ -86,6 +196,72 @@ impl<W: Word, const STRIP: usize> Vectored for Sift<'_, W, STRIP> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Take<'a, W>(&'a Common<W>, &'a mut [W; 256], usize, &'a mut Found);
+
+    impl<W: Word> Vectored for Take<'_, W> {
+        type Output = usize;
+
+        unsafe fn run<L: Lanes>(self) -> usize {
+            // SAFETY: the caller's promise; there are 256 codes.
+            unsafe { self.0.take::<L>(self.1.as_mut_ptr().cast(), self.2, self.3) }
+        }
+    }
+
+    /// Those of common values are counted by bucket, and all others are left, in order.
+    #[test]
+    fn common_values_are_taken() {
+        fn width<W: Word>() {
+            let spread = |i: usize| W::truncate((i as u128 + 1) * 0x9e37_79b9_7f4a_7c15);
+            for many in [1, 2, 15, 16] {
+                let mut values: Vec<_> = (0..many).map(|i| (spread(i), 3 * i as u16)).collect();
+                if W::BITS == 64 && many > 2 {
+                    // Its halves the other way round: there is no slot of its own for the last one.
+                    let turned = (values[0].0 << 32) | (values[0].0 >> 32);
+                    values[many - 1].0 = turned;
+                }
+                let common = Common::new(&values).unwrap();
+                let kept: Vec<_> = (values.iter())
+                    .filter(|(value, _)| common.values[slot(*value, common.factor)] == *value)
+                    .collect();
+                assert!(!kept.is_empty() && (W::BITS == 64 || kept.len() == many));
+                for instructions in [Instructions::Avx2, Instructions::Avx512] {
+                    for n in (0..40).chain([255, 256]) {
+                        if instructions > Instructions::detect() {
+                            continue;
+                        }
+                        let mut codes: [W; 256] = std::array::from_fn(|i| match i % 3 {
+                            0 => spread(i + 100),
+                            _ => values[i * 7 % many].0,
+                        });
+                        let all = codes[..n].to_vec();
+                        let of = |code: &W| kept.iter().find(|(value, _)| value == code);
+                        let others: Vec<W> =
+                            all.iter().copied().filter(|c| of(c).is_none()).collect();
+                        let mut found = Found::default();
+                        let take = Take(&common, &mut codes, n, &mut found);
+                        // SAFETY: the machine has the instructions.
+                        let left = unsafe { by_vectors::<W, _>(instructions, take) }
+                            .ok()
+                            .unwrap();
+                        assert_eq!(
+                            codes[..left],
+                            others,
+                            "{many} values, {n}, {instructions:?}"
+                        );
+                        for &&(value, bucket) in &kept {
+                            let expected = all.iter().filter(|&&code| code == value).count();
+                            let counts = common.counts(&found).filter(|&(of, _)| of == bucket);
+                            assert_eq!(counts.map(|(_, count)| count).sum::<usize>(), expected);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(Common::<u32>::new(&[]).is_none());
+        width::<u32>();
+        width::<u64>();
+    }
 
     /// Whatever the machine has, those of some buckets come to the front, in order.
     #[test]

@@ -20,8 +20,8 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::lanes::Lanes;
-use crate::sift::BucketSet;
-use crate::tuning::PARTITION_BITS;
+use crate::sift::{BucketSet, Common};
+use crate::tuning::{COMMON_MAX, COMMON_ONE_IN, PARTITION_BITS};
 
 /// The most bits of a bucket's number.
 const BITS_MAX: u32 = PARTITION_BITS;
@@ -40,6 +40,8 @@ pub(crate) struct Splitters<W> {
     buckets: usize,
     /// See [`moved`](Self::moved).
     moved: Option<BucketSet>,
+    /// See [`common`](Self::common).
+    common: Option<Common<W>>,
 }
 
 /// Bounds as a tree for vectors: node 1 is the root, nodes `2k` and `2k + 1` are below node `k`.
@@ -71,11 +73,18 @@ impl<W: Word> Splitters<W> {
             bounds,
             buckets,
             moved: None,
+            common: None,
         };
         let moved =
             BucketSet::new(|bucket| bucket < buckets && splitters.one_value(bucket).is_none());
         let to_move = |&&code: &&W| moved.has(splitters.of(code).into());
         if 2 * sample.iter().filter(to_move).count() < sample.len() {
+            let with_bucket = |value: W| (value, u16::from(splitters.of(value)));
+            let by_itself = |&(_, bucket): &(W, u16)| !moved.has(bucket.into());
+            let values: Vec<_> = (frequent(sample).map(with_bucket).filter(by_itself))
+                .take(COMMON_MAX)
+                .collect();
+            splitters.common = Common::new(&values);
             splitters.moved = Some(moved);
         }
         splitters
@@ -107,6 +116,11 @@ impl<W: Word> Splitters<W> {
     /// The buckets of more than one value, if most of the sample is in others.
     pub(crate) fn moved(&self) -> Option<&BucketSet> {
         self.moved.as_ref()
+    }
+
+    /// The most frequent values of those others.
+    pub(crate) fn common(&self) -> Option<&Common<W>> {
+        self.common.as_ref()
     }
 
     /// The bucket of a code. Greater codes have greater buckets.
@@ -189,6 +203,14 @@ impl<W: Word> Tree<W> {
         }
         Tree { nodes, levels }
     }
+}
+
+/// Values of a sample as frequent as [`COMMON_ONE_IN`] says, the most frequent first.
+fn frequent<W: Word>(sample: &[W]) -> impl Iterator<Item = W> {
+    let frequent = |run: &&[W]| run.len() * COMMON_ONE_IN >= sample.len();
+    let mut runs: Vec<_> = sample.chunk_by(|a, b| a == b).filter(frequent).collect();
+    runs.sort_by_key(|run| Reverse(run.len()));
+    runs.into_iter().map(|run| run[0])
 }
 
 /// The bounds of up to so many buckets: the greatest code of each, but for the last.

@@ -103,6 +103,13 @@ pub(crate) const CHUNKS_PER_WORKER: usize = 4;
 /// A bucket is partitioned by a sample if it took part in fewer partitions than that.
 pub(crate) const SAMPLED_PASSES: u32 = 4;
 
+/// Of keys that are counted, up to so many values are looked for before buckets are: half as many as there are
+/// slots for them.
+pub(crate) const COMMON_MAX: usize = 16;
+
+/// And only such as one key in so many has.
+pub(crate) const COMMON_ONE_IN: usize = 128;
+
 /// From so many keys up, 16-bit keys alone are counted: 2^16 counters a worker must pay.
 pub(crate) const COUNT_16_FROM: usize = 1 << 17;
 

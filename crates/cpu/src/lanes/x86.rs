@@ -185,6 +185,13 @@ impl Lanes for Wide32 {
             let some = _bzhi_u32(u32::MAX, count.min(16) as u32) as u16;
             _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), some, from.cast())
         }
+        same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi32_mask(a, b)) }
+        slots(codes: __m512i, factor: u32) -> __m512i {
+            _mm512_srli_epi32::<27>(_mm512_mullo_epi32(codes, _mm512_set1_epi32(factor as i32)))
+        }
+        look_up(table: *const u32, slots: __m512i) -> __m512i {
+            _mm512_permutex2var_epi32(Self::load(table), slots, Self::load(table.add(16)))
+        }
         below(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmplt_epu32_mask(a, b)) }
         compress(a: __m512i, lanes: u32) -> __m512i {
             _mm512_maskz_compress_epi32(lanes as u16, a)
@@ -315,6 +322,19 @@ impl Lanes for Wide64 {
             let some = _bzhi_u32(u32::MAX, count.min(8) as u32) as u8;
             _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), some, from.cast())
         }
+        same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi64_mask(a, b)) }
+        slots(codes: __m512i, factor: u32) -> __m512i {
+            let folded = _mm512_xor_si512(codes, _mm512_srli_epi64::<32>(codes));
+            let product = _mm512_mul_epu32(folded, _mm512_set1_epi64(i64::from(factor)));
+            _mm512_and_si512(_mm512_srli_epi64::<27>(product), _mm512_set1_epi64(31))
+        }
+        look_up(table: *const u64, slots: __m512i) -> __m512i {
+            let eight = |i: usize| Self::load(table.add(8 * i));
+            let low = _mm512_permutex2var_epi64(eight(0), slots, eight(1));
+            let high = _mm512_permutex2var_epi64(eight(2), slots, eight(3));
+            let upper = _mm512_test_epi64_mask(slots, _mm512_set1_epi64(16));
+            _mm512_mask_mov_epi64(low, upper, high)
+        }
         below(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmplt_epu64_mask(a, b)) }
         compress(a: __m512i, lanes: u32) -> __m512i {
             _mm512_maskz_compress_epi64(lanes as u8, a)
@@ -421,6 +441,15 @@ impl Lanes for Half32 {
             let some = _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers);
             let words = _mm256_maskload_epi32(from.cast(), some);
             _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+        }
+        same(a: __m256i, b: __m256i) -> u32 {
+            _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))) as u32
+        }
+        slots(codes: __m256i, factor: u32) -> __m256i {
+            _mm256_srli_epi32::<27>(_mm256_mullo_epi32(codes, _mm256_set1_epi32(factor as i32)))
+        }
+        look_up(table: *const u32, slots: __m256i) -> __m256i {
+            _mm256_i32gather_epi32::<4>(table.cast(), slots)
         }
         below(a: __m256i, b: __m256i) -> u32 {
             let top = _mm256_set1_epi32(i32::MIN);
@@ -533,6 +562,17 @@ impl Lanes for Half64 {
             let some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers);
             let words = _mm256_maskload_epi64(from.cast(), some);
             _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+        }
+        same(a: __m256i, b: __m256i) -> u32 {
+            _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))) as u32
+        }
+        slots(codes: __m256i, factor: u32) -> __m256i {
+            let folded = _mm256_xor_si256(codes, _mm256_srli_epi64::<32>(codes));
+            let product = _mm256_mul_epu32(folded, _mm256_set1_epi64x(i64::from(factor)));
+            _mm256_and_si256(_mm256_srli_epi64::<27>(product), _mm256_set1_epi64x(31))
+        }
+        look_up(table: *const u64, slots: __m256i) -> __m256i {
+            _mm256_i64gather_epi64::<8>(table.cast(), slots)
         }
         below(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_pd(_mm256_castsi256_pd(above(b, a))) as u32
