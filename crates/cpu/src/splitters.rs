@@ -21,7 +21,7 @@ use sweepsort_core::Word;
 
 use crate::lanes::Lanes;
 use crate::sift::{BucketSet, Common};
-use crate::tuning::{COMMON_MAX, COMMON_ONE_IN, PARTITION_BITS};
+use crate::tuning::{COMMON_MAX, COMMON_ONE_IN, COMMON_PART, PARTITION_BITS};
 
 /// The most bits of a bucket's number.
 const BITS_MAX: u32 = PARTITION_BITS;
@@ -79,12 +79,18 @@ impl<W: Word> Splitters<W> {
             BucketSet::new(|bucket| bucket < buckets && splitters.one_value(bucket).is_none());
         let to_move = |&&code: &&W| moved.has(splitters.of(code).into());
         if 2 * sample.iter().filter(to_move).count() < sample.len() {
-            let with_bucket = |value: W| (value, u16::from(splitters.of(value)));
-            let by_itself = |&(_, bucket): &(W, u16)| !moved.has(bucket.into());
-            let values: Vec<_> = (frequent(sample).map(with_bucket).filter(by_itself))
+            let mut covered = 0;
+            let with_bucket = |run: &[W]| (run[0], u16::from(splitters.of(run[0])), run.len());
+            let by_itself = |&(_, bucket, _): &(W, u16, usize)| !moved.has(bucket.into());
+            let values: Vec<_> = (frequent(sample).into_iter().map(with_bucket))
+                .filter(by_itself)
                 .take(COMMON_MAX)
+                .inspect(|&(_, _, codes)| covered += codes)
+                .map(|(value, bucket, _)| (value, bucket))
                 .collect();
-            splitters.common = Common::new(&values);
+            if COMMON_PART * covered >= (COMMON_PART - 1) * sample.len() {
+                splitters.common = Common::new(&values);
+            }
             splitters.moved = Some(moved);
         }
         splitters
@@ -118,7 +124,7 @@ impl<W: Word> Splitters<W> {
         self.moved.as_ref()
     }
 
-    /// The most frequent values of those others.
+    /// The most frequent values of those others, if there is hardly any other code.
     pub(crate) fn common(&self) -> Option<&Common<W>> {
         self.common.as_ref()
     }
@@ -205,12 +211,12 @@ impl<W: Word> Tree<W> {
     }
 }
 
-/// Values of a sample as frequent as [`COMMON_ONE_IN`] says, the most frequent first.
-fn frequent<W: Word>(sample: &[W]) -> impl Iterator<Item = W> {
+/// Codes of a sample that are the same, as many as [`COMMON_ONE_IN`] says; the most frequent first.
+fn frequent<W: Word>(sample: &[W]) -> Vec<&[W]> {
     let frequent = |run: &&[W]| run.len() * COMMON_ONE_IN >= sample.len();
     let mut runs: Vec<_> = sample.chunk_by(|a, b| a == b).filter(frequent).collect();
     runs.sort_by_key(|run| Reverse(run.len()));
-    runs.into_iter().map(|run| run[0])
+    runs
 }
 
 /// The bounds of up to so many buckets: the greatest code of each, but for the last.
