@@ -20,7 +20,9 @@ use crate::sample::sample;
 use crate::scan;
 use crate::scatter::{Places, scatter};
 use crate::source::{Sink, Source, Stored};
-use crate::tuning::{CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES};
+use crate::tuning::{
+    CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES, STRETCH,
+};
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
@@ -206,14 +208,17 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             alike: self.local.alike(self.data),
         };
         let workers = Shared(open.as_mut_ptr());
-        self.crew
-            .for_each(&mut stretches(self.n, self.crew), |stretch| {
-                // SAFETY: a worker moves one stretch at a time.
-                unsafe {
-                    let open = &mut *workers.at(self.crew.worker());
-                    scatter.run(stretch.clone(), open);
-                }
-            });
+        let parts = match self.crew.threads() {
+            1 => 1,
+            _ => chunks(self.n, self.crew).max(self.n / STRETCH),
+        };
+        self.crew.for_each(&mut even(self.n, parts), |stretch| {
+            // SAFETY: a worker moves one stretch at a time.
+            unsafe {
+                let open = &mut *workers.at(self.crew.worker());
+                scatter.run(stretch.clone(), open);
+            }
+        });
         self.note_moved(2 * self.n * self.data.record_bytes());
 
         let mut buckets = vec![
@@ -409,7 +414,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     unsafe fn fill(&self, bucket: &Bucket<W>, key: W) {
         let all = bucket.start..bucket.start + bucket.n;
         let crew = self.crew_for(bucket.n);
-        let mut parts = cut(slice::from_ref(&all), crew);
+        let mut parts = cut(slice::from_ref(&all), chunks(bucket.n, crew));
         crew.for_each(&mut parts, |part| {
             for places in part {
                 // SAFETY: the caller's promise; parts do not overlap.
@@ -431,7 +436,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         };
         let (crew, mask) = (self.crew_for(bucket.n), W::mask(&self.bits));
         let instructions = self.local.instructions();
-        let mut chunks: Vec<_> = cut(&bucket.pieces, crew)
+        let mut chunks: Vec<_> = cut(&bucket.pieces, chunks(bucket.n, crew))
             .into_iter()
             .map(Chunk::new)
             .collect();
@@ -512,17 +517,30 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
 
 /// Cuts `0..n` into about even parts for the workers.
 pub(crate) fn stretches(n: usize, crew: Crew<'_>) -> Vec<Range<usize>> {
+    even(n, chunks(n, crew))
+}
+
+/// Cuts `0..n` into so many about even parts.
+fn even(n: usize, parts: usize) -> Vec<Range<usize>> {
     let all = 0..n;
-    cut(slice::from_ref(&all), crew)
+    cut(slice::from_ref(&all), parts)
         .into_iter()
         .flatten()
         .collect()
 }
 
+/// How many chunks the workers make of `n` records.
+fn chunks(n: usize, crew: Crew<'_>) -> usize {
+    match crew.threads() {
+        1 => 1,
+        threads => (threads * CHUNKS_PER_WORKER).min(n / CHUNK_MIN).max(1),
+    }
+}
+
 /// Cuts a bucket into about even parts for the workers, each with the place of its first record in the order.
 fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>)> {
     let mut next = bucket.start;
-    cut(&bucket.pieces, crew)
+    cut(&bucket.pieces, chunks(bucket.n, crew))
         .into_iter()
         .map(|pieces| {
             let start = next;
@@ -532,13 +550,9 @@ fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>
         .collect()
 }
 
-/// Cuts pieces into about even parts for the workers, each a list of pieces.
-fn cut(pieces: &[Range<usize>], crew: Crew<'_>) -> Vec<Vec<Range<usize>>> {
+/// Cuts pieces into so many about even parts, each a list of pieces.
+fn cut(pieces: &[Range<usize>], wanted: usize) -> Vec<Vec<Range<usize>>> {
     let n: usize = pieces.iter().map(Range::len).sum();
-    let wanted = match crew.threads() {
-        1 => 1,
-        threads => (threads * CHUNKS_PER_WORKER).min(n / CHUNK_MIN).max(1),
-    };
     let size = n.div_ceil(wanted).max(1);
     let (mut parts, mut part, mut left) = (Vec::new(), Vec::new(), size);
     for piece in pieces {

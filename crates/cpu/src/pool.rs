@@ -2,13 +2,17 @@
 //!
 //! ```text
 //! enter      the caller asks threads of the pool to join its team, and goes on
-//! for_each   it begins, and asks again if some are missing; whoever is there takes an item after the other
+//! for_each   it begins, and asks again if some are missing; whoever is there takes an item after the other,
+//!            and where none of its own are left, half of somebody's
 //! leave      who has joined and finds nothing to do for a while is the pool's again
 //! ```
 //!
 //! The caller works itself, and waits for nobody who has not begun. A caller that sleeps instead has its work begun
 //! by a thread that the system wakes, and the next one is woken by that; on two cores a system may put both on the
 //! same one, and leave them there for milliseconds.
+//!
+//! A helper may share its core with another program, and not run for milliseconds. If it held an item then, all
+//! would wait. So every now and then, between two items, it offers its core to others by itself.
 //!
 //! A join ends when there is nothing left to do, as any job of the pool: what is done for an item may itself wait
 //! for the pool.
@@ -18,14 +22,15 @@ use std::cell::Cell;
 use std::error::Error as _;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
-use crate::tuning::{CHUNK_MIN, SPIN};
+use crate::tuning::{CHUNK_MIN, SPIN, TURN};
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -220,27 +225,88 @@ struct Work {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Indices, one after the other. On a line of its own.
+/// Indices that a worker takes one after the other, and others from their end. On a line of its own.
+///
+/// An index is in a share only until it is taken, so no share is ever again what it was.
 #[repr(align(64))]
-struct Share {
-    /// The first that nobody has taken.
-    next: AtomicUsize,
-    end: usize,
+struct Share(AtomicU64);
+
+impl Share {
+    fn new(indices: Range<u32>) -> Self {
+        Share(AtomicU64::new(Self::word(indices)))
+    }
+
+    /// As a word: the end above, the start below.
+    fn word(indices: Range<u32>) -> u64 {
+        u64::from(indices.end) << 32 | u64::from(indices.start)
+    }
+
+    fn indices(word: u64) -> Range<u32> {
+        word as u32..(word >> 32) as u32
+    }
+
+    fn is_empty(&self) -> bool {
+        Self::indices(self.0.load(Ordering::Relaxed)).is_empty()
+    }
+
+    /// What `part` takes away: it leaves the first of its two ranges and returns the second.
+    fn take(&self, part: impl Fn(Range<u32>) -> [Range<u32>; 2]) -> Range<u32> {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let indices = Self::indices(word);
+            if indices.is_empty() {
+                return indices;
+            }
+            let [left, taken] = part(indices);
+            let swapped = self.0.compare_exchange_weak(
+                word,
+                Self::word(left),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            match swapped {
+                Ok(_) => return taken,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The first index.
+    fn first(&self) -> Option<u32> {
+        self.take(|all| [all.start + 1..all.end, all.start..all.start + 1])
+            .next()
+    }
+
+    /// The further half of the indices.
+    fn half(&self) -> Range<u32> {
+        self.take(|all| {
+            let middle = all.start + (all.end - all.start) / 2;
+            [all.start..middle, middle..all.end]
+        })
+    }
+
+    /// New indices for the worker whose share it is, which is empty.
+    fn put(&self, indices: Range<u32>) {
+        self.0.store(Self::word(indices), Ordering::Relaxed);
+    }
 }
 
 impl Work {
-    /// Runs the task on indices until all are taken: first on those of a worker's own share, for what comes
-    /// together is best in one cache.
-    fn run(&self, worker: usize) {
+    /// Runs the task on indices until all are taken, or `goes_on` says no: on those of the worker's own share,
+    /// one after the other, for what comes together is best in one cache; then on half of what another has.
+    fn run(&self, worker: usize, goes_on: impl Fn() -> bool) {
+        let own = &self.shares[worker];
         let work = || {
-            for i in 0..self.shares.len() {
-                let share = &self.shares[(worker + i) % self.shares.len()];
-                loop {
-                    let i = share.next.fetch_add(1, Ordering::Relaxed);
-                    if i >= share.end {
-                        break;
-                    }
-                    (self.task)(i);
+            while goes_on() {
+                if let Some(i) = own.first() {
+                    (self.task)(i as usize);
+                    continue;
+                }
+                let (before, after) = self.shares.split_at(worker);
+                let others = after.iter().chain(before);
+                match others.map(Share::half).find(|half| !half.is_empty()) {
+                    Some(half) => own.put(half),
+                    None => return,
                 }
             }
         };
@@ -250,8 +316,7 @@ impl Work {
     }
 
     fn is_taken(&self) -> bool {
-        let taken = |share: &Share| share.next.load(Ordering::Relaxed) >= share.end;
-        self.shares.iter().all(taken)
+        self.shares.iter().all(Share::is_empty)
     }
 }
 
@@ -299,14 +364,22 @@ impl Team {
         }
     }
 
-    /// Works for the caller as long as there is something to do.
+    /// Works for the caller as long as there is something to do, by turns.
     fn join(&self) {
         let mut board = lock(&self.board);
         let Some(worker) = board.numbers.pop() else {
             return;
         };
         let _number = Number::set(worker);
+        let mut turn = Instant::now();
         while !board.left {
+            if turn.elapsed() > TURN {
+                drop(board);
+                thread::yield_now();
+                turn = Instant::now();
+                board = lock(&self.board);
+                continue;
+            }
             let news = self.news.load(Ordering::Relaxed);
             // SAFETY: open works are there.
             let free = |&&work: &&*const Work| unsafe { !(*work).is_taken() };
@@ -315,7 +388,7 @@ impl Team {
                 unsafe {
                     (*work).inside.fetch_add(1, Ordering::Relaxed);
                     drop(board);
-                    (*work).run(worker);
+                    (*work).run(worker, || turn.elapsed() <= TURN);
                     // From here on the work may be gone.
                     let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
                     board = lock(&self.board);
@@ -338,9 +411,9 @@ impl Team {
 
     /// Runs `task` on every index below `n`, with all who are free.
     fn share(self: &Arc<Self>, pool: Option<&ThreadPool>, n: usize, task: &(dyn Fn(usize) + Sync)) {
-        let share = |i: usize| Share {
-            next: AtomicUsize::new(i * n / self.threads),
-            end: (i + 1) * n / self.threads,
+        let bound = |i: usize| {
+            let bound = i as u64 * n as u64 / self.threads as u64;
+            u32::try_from(bound).expect("fewer items than 2^32")
         };
         let work = Work {
             // SAFETY: nobody uses it after this call.
@@ -349,14 +422,16 @@ impl Team {
                     task,
                 )
             },
-            shares: (0..self.threads).map(share).collect(),
+            shares: (0..self.threads)
+                .map(|i| Share::new(bound(i)..bound(i + 1)))
+                .collect(),
             inside: AtomicUsize::new(0),
             panic: Mutex::new(None),
         };
         let own = &raw const work;
         self.tell(|board| board.open.push(own));
         self.ask(pool, n);
-        work.run(Number::get());
+        work.run(Number::get(), || true);
         lock(&self.board).open.retain(|&open| open != own);
         let alone = || work.inside.load(Ordering::Acquire) == 0;
         if !spin(alone) {
@@ -466,6 +541,32 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    /// Taken from either end, each index once.
+    #[test]
+    fn shares_are_taken() {
+        let share = Share::new(3..10);
+        let first: Vec<_> = (0..2).map(|_| share.first()).collect();
+        let halves: Vec<_> = (0..4).map(|_| share.half()).collect();
+        assert_eq!(first, [Some(3), Some(4)]);
+        assert_eq!(halves, [7..10, 6..7, 5..6, 5..5]);
+        assert!(share.is_empty() && share.first().is_none());
+        share.put(8..9);
+        assert_eq!((share.first(), share.half()), (Some(8), 9..9));
+    }
+
+    /// Each item once, also where each takes a helper's whole turn.
+    #[test]
+    fn turns_end() {
+        let mut counts = [0u8; 16];
+        let done = Pool::new(Some(3)).enter(true, |crew| {
+            crew.for_each(&mut counts, |count| {
+                thread::sleep(2 * TURN);
+                *count += 1;
+            });
+        });
+        assert_eq!((done, counts), (Ok(()), [1; 16]));
+    }
 
     /// Each item once, each worker's number by one at a time, whoever calls; works within works, too.
     #[test]

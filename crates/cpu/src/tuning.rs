@@ -97,6 +97,9 @@ pub(crate) const PARALLEL_FROM: usize = 1 << 16;
 /// A chunk that one worker reads at a time has at least so many keys.
 pub(crate) const CHUNK_MIN: usize = 1 << 14;
 
+/// And where nothing is counted before, at most so many: as long as it takes one worker, all may wait in the end.
+pub(crate) const STRETCH: usize = 1 << 15;
+
 /// Chunks for each worker: more even out an unlucky one, and cost counters.
 pub(crate) const CHUNKS_PER_WORKER: usize = 4;
 
@@ -143,3 +146,7 @@ pub(crate) const OUT_TOGETHER: usize = 8;
 /// How long a worker that has nothing to do asks again and again for something before it leaves: longer than
 /// what one worker does alone between two stages, as a rule. To come back takes 50 us.
 pub(crate) const SPIN: Duration = Duration::from_micros(200);
+
+/// After so long a helper offers its core to others, while it holds nothing that somebody would wait for: sooner than
+/// Linux would take it away, which on two cores lets a thread run for 1.4 ms if others want to.
+pub(crate) const TURN: Duration = Duration::from_millis(1);
