@@ -390,7 +390,7 @@ mod tests {
             Instructions::Avx512,
         ];
         // Of ten keys so many have one of three values.
-        for (frequent, counted) in [(10, true), (6, true), (3, false), (0, false)] {
+        for (frequent, counted) in [(10, true), (9, true), (6, true), (3, false), (0, false)] {
             let key = |i: u32| match i.wrapping_mul(0x9e37_79b9) {
                 key if i % 10 < frequent => key % 3 * 1_000_000_007,
                 key => key,
@@ -399,8 +399,11 @@ mod tests {
             let columns = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
             let mut sample = keys.clone();
             sample.sort();
-            let classifier = Classifier::within([0, u32::MAX], &sample, 8);
+            let mut classifier = Classifier::within([0, u32::MAX], &sample, 8);
+            classifier.find_common(&sample);
             assert_eq!(classifier.moved().is_some(), counted, "{frequent} of ten");
+            let found = classifier.common().is_some();
+            assert_eq!(found, frequent >= 9, "{frequent} of ten");
             for instructions in all {
                 if instructions > Instructions::detect() {
                     continue;

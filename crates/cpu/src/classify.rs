@@ -104,11 +104,18 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// The most frequent values, if those of most of the sample are counted.
+    /// The most frequent values, if they [have been found](Self::find_common).
     pub(crate) fn common(&self) -> Option<&Common<W>> {
         match self {
             Classifier::Even { .. } => None,
             Classifier::Sampled(splitters) => splitters.common(),
+        }
+    }
+
+    /// Finds the most frequent values of the sample that this is made of, if those of most of it are counted.
+    pub(crate) fn find_common(&mut self, sample: &[W]) {
+        if let Classifier::Sampled(splitters) = self {
+            splitters.find_common(sample);
         }
     }
 
@@ -365,7 +372,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
             let mut left = self.range.len();
             match (self.classifier.common(), self.found) {
                 (Some(common), Some(found)) => {
-                    left = common.take::<L>(self.codes.as_mut_ptr().cast(), left, found);
+                    left = common.take::<L, STRIP>(self.codes.as_mut_ptr().cast(), left, found);
                     self.classifier
                         .by_lanes::<L>(self.codes, left, self.mask, self.buckets);
                 }

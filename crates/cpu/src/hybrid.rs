@@ -409,7 +409,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 crew,
             );
             let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
-            let classifier = Classifier::new(&sample, bits);
+            let mut classifier = Classifier::new(&sample, bits);
+            if measure.shape.is_keys_for_vectors::<W>() {
+                classifier.find_common(&sample);
+            }
             let bits = match classifier.buckets() > 1 << PARTITION_BITS {
                 true => bits,
                 false => bits.min(PARTITION_BITS),

@@ -210,7 +210,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         let workers = Shared(open.as_mut_ptr());
         let parts = match self.crew.threads() {
             1 => 1,
-            _ => chunks(self.n, self.crew).max(self.n / STRETCH),
+            _ => chunks(self.n, self.crew).max(self.n.div_ceil(STRETCH)),
         };
         self.crew.for_each(&mut even(self.n, parts), |stretch| {
             // SAFETY: a worker moves one stretch at a time.

@@ -219,6 +219,8 @@ struct Work {
     task: &'static (dyn Fn(usize) + Sync),
     /// As many about even shares of the indices as there are workers.
     shares: Vec<Share>,
+    /// How many indices nobody has begun, wherever they are: on their way from one share to another they are in none.
+    left: AtomicUsize,
     /// How many work on it, but for who began it. It grows under the lock of the board alone, while it is open.
     inside: AtomicUsize,
     /// The first panic.
@@ -227,7 +229,7 @@ struct Work {
 
 /// Indices that a worker takes one after the other, and others from their end. On a line of its own.
 ///
-/// An index is in a share only until it is taken, so no share is ever again what it was.
+/// Whoever takes some runs the first of them, so a share that has any is never again what it was.
 #[repr(align(64))]
 struct Share(AtomicU64);
 
@@ -243,10 +245,6 @@ impl Share {
 
     fn indices(word: u64) -> Range<u32> {
         word as u32..(word >> 32) as u32
-    }
-
-    fn is_empty(&self) -> bool {
-        Self::indices(self.0.load(Ordering::Relaxed)).is_empty()
     }
 
     /// What `part` takes away: it leaves the first of its two ranges and returns the second.
@@ -292,21 +290,43 @@ impl Share {
 }
 
 impl Work {
+    /// Indices below `n`, for so many workers.
+    ///
+    /// # Safety
+    /// The task is there as long as this is.
+    unsafe fn new(task: &(dyn Fn(usize) + Sync), n: usize, workers: usize) -> Self {
+        let bound = |i: usize| {
+            let bound = i as u64 * n as u64 / workers as u64;
+            u32::try_from(bound).expect("fewer items than 2^32")
+        };
+        Work {
+            // SAFETY: the caller's promise.
+            task: unsafe {
+                std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(
+                    task,
+                )
+            },
+            shares: (0..workers)
+                .map(|i| Share::new(bound(i)..bound(i + 1)))
+                .collect(),
+            left: AtomicUsize::new(n),
+            inside: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+        }
+    }
+
     /// Runs the task on indices until all are taken, or `goes_on` says no: on those of the worker's own share,
     /// one after the other, for what comes together is best in one cache; then on half of what another has.
     fn run(&self, worker: usize, goes_on: impl Fn() -> bool) {
-        let own = &self.shares[worker];
         let work = || {
-            while goes_on() {
-                if let Some(i) = own.first() {
-                    (self.task)(i as usize);
-                    continue;
-                }
-                let (before, after) = self.shares.split_at(worker);
-                let others = after.iter().chain(before);
-                match others.map(Share::half).find(|half| !half.is_empty()) {
-                    Some(half) => own.put(half),
-                    None => return,
+            while !self.is_taken() && goes_on() {
+                match self.shares[worker].first().or_else(|| self.rob(worker)) {
+                    Some(i) => {
+                        self.left.fetch_sub(1, Ordering::Relaxed);
+                        (self.task)(i as usize);
+                    }
+                    // The last ones are on their way from one share to another.
+                    None => thread::yield_now(),
                 }
             }
         };
@@ -315,8 +335,20 @@ impl Work {
         }
     }
 
+    /// Takes half of what another worker has. The first index is the result, the others are the worker's own,
+    /// which has none.
+    fn rob(&self, worker: usize) -> Option<u32> {
+        let (before, rest) = self.shares.split_at(worker);
+        let mut others = rest[1..].iter().chain(before).map(Share::half);
+        let mut half = others.find(|half| !half.is_empty())?;
+        let first = half.next();
+        rest[0].put(half);
+        first
+    }
+
+    /// Whether each index has been taken to be run at once. It stays so.
     fn is_taken(&self) -> bool {
-        self.shares.iter().all(Share::is_empty)
+        self.left.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -389,8 +421,8 @@ impl Team {
                     (*work).inside.fetch_add(1, Ordering::Relaxed);
                     drop(board);
                     (*work).run(worker, || turn.elapsed() <= TURN);
-                    // From here on the work may be gone.
                     let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
+                    // From here on the work may be gone.
                     board = lock(&self.board);
                     if last {
                         self.done.notify_all();
@@ -411,23 +443,8 @@ impl Team {
 
     /// Runs `task` on every index below `n`, with all who are free.
     fn share(self: &Arc<Self>, pool: Option<&ThreadPool>, n: usize, task: &(dyn Fn(usize) + Sync)) {
-        let bound = |i: usize| {
-            let bound = i as u64 * n as u64 / self.threads as u64;
-            u32::try_from(bound).expect("fewer items than 2^32")
-        };
-        let work = Work {
-            // SAFETY: nobody uses it after this call.
-            task: unsafe {
-                std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(
-                    task,
-                )
-            },
-            shares: (0..self.threads)
-                .map(|i| Share::new(bound(i)..bound(i + 1)))
-                .collect(),
-            inside: AtomicUsize::new(0),
-            panic: Mutex::new(None),
-        };
+        // SAFETY: nobody uses it after this call.
+        let work = unsafe { Work::new(task, n, self.threads) };
         let own = &raw const work;
         self.tell(|board| board.open.push(own));
         self.ask(pool, n);
@@ -550,22 +567,48 @@ mod tests {
         let halves: Vec<_> = (0..4).map(|_| share.half()).collect();
         assert_eq!(first, [Some(3), Some(4)]);
         assert_eq!(halves, [7..10, 6..7, 5..6, 5..5]);
-        assert!(share.is_empty() && share.first().is_none());
+        assert_eq!(share.first(), None);
         share.put(8..9);
         assert_eq!((share.first(), share.half()), (Some(8), 9..9));
     }
 
-    /// Each item once, also where each takes a helper's whole turn.
+    /// What a worker has robbed and not run when its turn ends is there for others.
+    #[test]
+    fn turns_leave_nothing_behind() {
+        let order = Mutex::new(Vec::new());
+        let task = |i: usize| lock(&order).push(i);
+        // SAFETY: the task is there.
+        let work = unsafe { Work::new(&task, 5, 2) };
+        let turns = Cell::new(3);
+        work.run(0, || turns.replace(turns.get() - 1) > 0);
+        assert_eq!(*lock(&order), [0, 1, 3]);
+        assert!(!work.is_taken());
+        work.run(1, || true);
+        assert_eq!(*lock(&order), [0, 1, 3, 2, 4]);
+        assert!(work.is_taken());
+    }
+
+    /// Each item once, also where each takes a helper's whole turn, or the turn ends amid a rush for the last ones.
     #[test]
     fn turns_end() {
-        let mut counts = [0u8; 16];
-        let done = Pool::new(Some(3)).enter(true, |crew| {
-            crew.for_each(&mut counts, |count| {
-                thread::sleep(2 * TURN);
-                *count += 1;
-            });
-        });
-        assert_eq!((done, counts), (Ok(()), [1; 16]));
+        let pool = Pool::new(Some(3));
+        for rounds in [1, 200] {
+            for n in 1..17 {
+                let mut counts = vec![0u8; n];
+                let done = pool.enter(true, |crew| {
+                    for _ in 0..rounds {
+                        crew.for_each(&mut counts, |count| {
+                            match rounds {
+                                1 => thread::sleep(2 * TURN),
+                                _ => thread::yield_now(),
+                            }
+                            *count += 1;
+                        });
+                    }
+                });
+                assert_eq!((done, counts), (Ok(()), vec![rounds; n]));
+            }
+        }
     }
 
     /// Each item once, each worker's number by one at a time, whoever calls; works within works, too.

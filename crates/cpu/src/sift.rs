@@ -59,34 +59,28 @@ pub(crate) struct Common<W> {
 pub(crate) struct Found([[usize; SLOTS]; 4]);
 
 impl<W: Word> Common<W> {
-    /// Of values and their buckets, the most frequent first: of as many as find slots of their own. Nothing if
-    /// there are none.
-    pub(crate) fn new(mut values: &[(W, u16)]) -> Option<Self> {
+    /// Of values and their buckets. Nothing if there are none, or they find no slots of their own.
+    pub(crate) fn new(values: &[(W, u16)]) -> Option<Self> {
         /// Factors to be tried. Of 16 values every eightieth serves.
         const TRIES: u32 = 500;
-        let apart = |values: &[(W, u16)], factor| {
+        let apart = |&factor: &u32| {
             let slots = values.iter().map(|&(value, _)| 1u32 << slot(value, factor));
             slots.fold(0, |all, slot| all | slot).count_ones() as usize == values.len()
         };
-        loop {
-            let &[(first, bucket), ..] = values else {
-                return None;
-            };
-            let mut factors = (1..=TRIES).map(|i| i.wrapping_mul(0x9e37_79b9) | 1);
-            if let Some(factor) = factors.find(|&factor| apart(values, factor)) {
-                let mut common = Common {
-                    values: [first; SLOTS],
-                    buckets: [bucket; SLOTS],
-                    factor,
-                };
-                for &(value, bucket) in values {
-                    common.values[slot(value, factor)] = value;
-                    common.buckets[slot(value, factor)] = bucket;
-                }
-                return Some(common);
-            }
-            values = &values[..values.len() - 1];
+        let &(first, bucket) = values.first()?;
+        let factor = (1..=TRIES)
+            .map(|i| i.wrapping_mul(0x9e37_79b9) | 1)
+            .find(apart)?;
+        let mut common = Common {
+            values: [first; SLOTS],
+            buckets: [bucket; SLOTS],
+            factor,
+        };
+        for &(value, bucket) in values {
+            common.values[slot(value, factor)] = value;
+            common.buckets[slot(value, factor)] = bucket;
         }
+        Some(common)
     }
 
     /// Buckets, and how many codes of each were found.
@@ -99,16 +93,17 @@ impl<W: Word> Common<W> {
     /// Counts those of `n` codes that are common, and brings the others to the front. Returns how many they are.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions, for words as wide. There are `n` codes, 256 at most, and whole
-    /// vectors of them.
+    /// The machine has the lanes' instructions, for words as wide. There is room for `STRIP` codes, and `n` of them
+    /// are there.
     #[inline(always)]
-    pub(crate) unsafe fn take<L: Lanes>(
+    pub(crate) unsafe fn take<L: Lanes, const STRIP: usize>(
         &self,
         codes: *mut L::Word,
         n: usize,
         found: &mut Found,
     ) -> usize {
-        let mut slots = [0u16; 256 + LANES_MAX];
+        const { assert!(STRIP.is_multiple_of(LANES_MAX)) };
+        let mut slots = [0u16; STRIP];
         let (mut all, mut left) = (0, 0);
         // SAFETY: the caller's promise; what is overwritten has been read.
         unsafe {
@@ -174,7 +169,7 @@ impl<W: Word, const STRIP: usize> Vectored for Sift<'_, W, STRIP> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> usize {
-        const { assert!(STRIP.is_multiple_of(16)) };
+        const { assert!(STRIP.is_multiple_of(LANES_MAX)) };
         let codes: *mut L::Word = self.codes.as_mut_ptr().cast();
         let buckets = self.buckets.as_mut_ptr();
         let mut left = 0;
@@ -204,7 +199,10 @@ mod tests {
 
         unsafe fn run<L: Lanes>(self) -> usize {
             // SAFETY: the caller's promise; there are 256 codes.
-            unsafe { self.0.take::<L>(self.1.as_mut_ptr().cast(), self.2, self.3) }
+            unsafe {
+                self.0
+                    .take::<L, 256>(self.1.as_mut_ptr().cast(), self.2, self.3)
+            }
         }
     }
 
@@ -214,17 +212,14 @@ mod tests {
         fn width<W: Word>() {
             let spread = |i: usize| W::truncate((i as u128 + 1) * 0x9e37_79b9_7f4a_7c15);
             for many in [1, 2, 15, 16] {
-                let mut values: Vec<_> = (0..many).map(|i| (spread(i), 3 * i as u16)).collect();
+                let values: Vec<_> = (0..many).map(|i| (spread(i), 3 * i as u16)).collect();
                 if W::BITS == 64 && many > 2 {
-                    // Its halves the other way round: there is no slot of its own for the last one.
+                    // Its halves the other way round: there are no two slots for both.
                     let turned = (values[0].0 << 32) | (values[0].0 >> 32);
-                    values[many - 1].0 = turned;
+                    let both = [values[0], (turned, 7)];
+                    assert!(Common::new(&both).is_none());
                 }
                 let common = Common::new(&values).unwrap();
-                let kept: Vec<_> = (values.iter())
-                    .filter(|(value, _)| common.values[slot(*value, common.factor)] == *value)
-                    .collect();
-                assert!(!kept.is_empty() && (W::BITS == 64 || kept.len() == many));
                 for instructions in [Instructions::Avx2, Instructions::Avx512] {
                     for n in (0..40).chain([255, 256]) {
                         if instructions > Instructions::detect() {
@@ -235,7 +230,7 @@ mod tests {
                             _ => values[i * 7 % many].0,
                         });
                         let all = codes[..n].to_vec();
-                        let of = |code: &W| kept.iter().find(|(value, _)| value == code);
+                        let of = |code: &W| values.iter().find(|(value, _)| value == code);
                         let others: Vec<W> =
                             all.iter().copied().filter(|c| of(c).is_none()).collect();
                         let mut found = Found::default();
@@ -249,7 +244,7 @@ mod tests {
                             others,
                             "{many} values, {n}, {instructions:?}"
                         );
-                        for &&(value, bucket) in &kept {
+                        for &(value, bucket) in &values {
                             let expected = all.iter().filter(|&&code| code == value).count();
                             let counts = common.counts(&found).filter(|&(of, _)| of == bucket);
                             assert_eq!(counts.map(|(_, count)| count).sum::<usize>(), expected);

@@ -79,21 +79,28 @@ impl<W: Word> Splitters<W> {
             BucketSet::new(|bucket| bucket < buckets && splitters.one_value(bucket).is_none());
         let to_move = |&&code: &&W| moved.has(splitters.of(code).into());
         if 2 * sample.iter().filter(to_move).count() < sample.len() {
-            let mut covered = 0;
-            let with_bucket = |run: &[W]| (run[0], u16::from(splitters.of(run[0])), run.len());
-            let by_itself = |&(_, bucket, _): &(W, u16, usize)| !moved.has(bucket.into());
-            let values: Vec<_> = (frequent(sample).into_iter().map(with_bucket))
-                .filter(by_itself)
-                .take(COMMON_MAX)
-                .inspect(|&(_, _, codes)| covered += codes)
-                .map(|(value, bucket, _)| (value, bucket))
-                .collect();
-            if COMMON_PART * covered >= (COMMON_PART - 1) * sample.len() {
-                splitters.common = Common::new(&values);
-            }
             splitters.moved = Some(moved);
         }
         splitters
+    }
+
+    /// Finds the most frequent values of the sample that these are made of, if most of it is in buckets that are
+    /// not [moved](Self::moved), and hardly any of it has another value.
+    pub(crate) fn find_common(&mut self, sample: &[W]) {
+        let Some(moved) = &self.moved else {
+            return;
+        };
+        let (mut values, mut covered) = (Vec::new(), 0);
+        for run in frequent(sample) {
+            let bucket = self.of(run[0]);
+            if values.len() < COMMON_MAX && !moved.has(bucket.into()) {
+                values.push((run[0], bucket.into()));
+                covered += run.len();
+            }
+        }
+        if COMMON_PART * covered >= (COMMON_PART - 1) * sample.len() {
+            self.common = Common::new(&values);
+        }
     }
 
     /// The same, where code that is compiled for any lanes has another name for the words.
@@ -124,7 +131,7 @@ impl<W: Word> Splitters<W> {
         self.moved.as_ref()
     }
 
-    /// The most frequent values of those others, if there is hardly any other code.
+    /// The most frequent values, if they [have been found](Self::find_common).
     pub(crate) fn common(&self) -> Option<&Common<W>> {
         self.common.as_ref()
     }

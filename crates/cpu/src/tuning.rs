@@ -147,6 +147,6 @@ pub(crate) const OUT_TOGETHER: usize = 8;
 /// what one worker does alone between two stages, as a rule. To come back takes 50 us.
 pub(crate) const SPIN: Duration = Duration::from_micros(200);
 
-/// After so long a helper offers its core to others, while it holds nothing that somebody would wait for: sooner than
-/// Linux would take it away, which on two cores lets a thread run for 1.4 ms if others want to.
+/// After so long a helper offers its core to others, between two items: sooner than Linux would take it away amid one,
+/// which on two cores lets a thread run for 1.4 ms if others want to.
 pub(crate) const TURN: Duration = Duration::from_millis(1);
