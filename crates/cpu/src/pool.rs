@@ -30,7 +30,7 @@ use std::time::Instant;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
-use crate::tuning::{CHUNK_MIN, SPIN, TURN};
+use crate::tuning::{CHUNK_MIN, SPIN, SPIN_ALONE, TURN};
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -485,7 +485,8 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Waits a little for something to be so. Returns whether it is.
+/// Waits a little for something to be so, and soon lets others have the core meanwhile: it may be one of them that is
+/// waited for. Returns whether it is.
 fn spin(so: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -495,8 +496,12 @@ fn spin(so: impl Fn() -> bool) -> bool {
             }
             std::hint::spin_loop();
         }
-        if start.elapsed() > SPIN {
+        let waited = start.elapsed();
+        if waited > SPIN {
             return false;
+        }
+        if waited > SPIN_ALONE {
+            thread::yield_now();
         }
     }
 }

@@ -147,6 +147,9 @@ pub(crate) const OUT_TOGETHER: usize = 8;
 /// what one worker does alone between two stages, as a rule. To come back takes 50 us.
 pub(crate) const SPIN: Duration = Duration::from_micros(200);
 
+/// And how long before it offers its core to others between two questions: a stretch takes others as long.
+pub(crate) const SPIN_ALONE: Duration = Duration::from_micros(50);
+
 /// After so long a helper offers its core to others, between two items: sooner than Linux would take it away amid one,
 /// which on two cores lets a thread run for 1.4 ms if others want to.
 pub(crate) const TURN: Duration = Duration::from_millis(1);
