@@ -19,7 +19,7 @@ use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
 use crate::room::Room;
-use crate::sift::{BucketSet, Found};
+use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
@@ -196,7 +196,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             match self.moved().zip(room.columns()) {
                 Some((moved, keys)) => {
                     let mut counters = Counters::new();
-                    let mut found = Found::default();
+                    let mut found = Counters::new();
                     let put = |codes: &[W], buckets: &[u16]| {
                         for (&bucket, &code) in buckets.iter().zip(codes) {
                             let store = |at| keys.keys_start().add(at).write(code);

@@ -19,7 +19,7 @@ use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::placing::Placing;
 use crate::sample::is_even;
-use crate::sift::{BucketSet, Common, Found, Sift};
+use crate::sift::{BucketSet, Common, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
 use crate::tuning::PARTITION_BITS;
@@ -240,7 +240,7 @@ impl<W: Word, S> Classify<'_, W, S> {
         range: Range<usize>,
         reference: W,
         moved: &BucketSet,
-        found: &mut Found,
+        found: &mut Counters,
         counters: &mut Counters,
         mut put: impl FnMut(&[W], &[u16]),
     ) -> W
@@ -278,7 +278,7 @@ impl<W: Word, S> Classify<'_, W, S> {
         &self,
         range: Range<usize>,
         reference: W,
-        mut found: Option<&mut Found>,
+        mut found: Option<&mut Counters>,
         mut work: impl FnMut(Range<usize>, usize, &mut [W; STRIP], &mut [u16; STRIP]),
     ) -> W
     where
@@ -319,7 +319,7 @@ struct Strip<'a, W, P, S> {
     /// Any code.
     reference: W,
     /// For how many codes are of common values; these are left out then.
-    found: Option<&'a mut Found>,
+    found: Option<&'a mut Counters>,
     /// Room for the codes.
     codes: &'a mut [W; STRIP],
     buckets: &'a mut [u16; STRIP],

@@ -2,7 +2,7 @@
 
 use sweepsort_core::Word;
 
-use crate::histogram::BUCKETS;
+use crate::histogram::{BUCKETS, Counters};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 
@@ -54,10 +54,6 @@ pub(crate) struct Common<W> {
     factor: u32,
 }
 
-/// How many codes were found in each slot. Neighbours are often the same, so there are four tables of them.
-#[derive(Default)]
-pub(crate) struct Found([[usize; SLOTS]; 4]);
-
 impl<W: Word> Common<W> {
     /// Of values and their buckets. Nothing if there are none, or they find no slots of their own.
     pub(crate) fn new(values: &[(W, u16)]) -> Option<Self> {
@@ -83,14 +79,13 @@ impl<W: Word> Common<W> {
         Some(common)
     }
 
-    /// Buckets, and how many codes of each were found.
-    pub(crate) fn counts(&self, found: &Found) -> impl Iterator<Item = (u16, usize)> {
-        let sum = |slot: usize| found.0.iter().map(|table| table[slot]).sum();
-        let counts: [usize; SLOTS] = std::array::from_fn(sum);
-        self.buckets.into_iter().zip(counts)
+    /// Buckets, and how many codes of each were found, by the counters of slots.
+    pub(crate) fn counts(&self, found: &Counters) -> impl Iterator<Item = (u16, usize)> {
+        self.buckets.into_iter().zip(found.sums())
     }
 
-    /// Counts those of `n` codes that are common, and brings the others to the front. Returns how many they are.
+    /// Counts those of `n` codes that are common, by their slots, and brings the others to the front. Returns how
+    /// many they are.
     ///
     /// # Safety
     /// The machine has the lanes' instructions, for words as wide. There is room for `STRIP` codes, and `n` of them
@@ -100,7 +95,7 @@ impl<W: Word> Common<W> {
         &self,
         codes: *mut L::Word,
         n: usize,
-        found: &mut Found,
+        found: &mut Counters,
     ) -> usize {
         const { assert!(STRIP.is_multiple_of(LANES_MAX)) };
         let mut slots = [0u16; STRIP];
@@ -119,15 +114,7 @@ impl<W: Word> Common<W> {
                 left += others.count_ones() as usize;
             }
         }
-        let (fours, rest) = slots[..all].as_chunks::<4>();
-        for four in fours {
-            for (table, &slot) in found.0.iter_mut().zip(four) {
-                table[usize::from(slot) % SLOTS] += 1;
-            }
-        }
-        for &slot in rest {
-            found.0[0][usize::from(slot) % SLOTS] += 1;
-        }
+        found.count(&slots[..all]);
         left
     }
 }
@@ -192,7 +179,7 @@ impl<W: Word, const STRIP: usize> Vectored for Sift<'_, W, STRIP> {
 mod tests {
     use super::*;
 
-    struct Take<'a, W>(&'a Common<W>, &'a mut [W; 256], usize, &'a mut Found);
+    struct Take<'a, W>(&'a Common<W>, &'a mut [W; 256], usize, &'a mut Counters);
 
     impl<W: Word> Vectored for Take<'_, W> {
         type Output = usize;
@@ -233,7 +220,7 @@ mod tests {
                         let of = |code: &W| values.iter().find(|(value, _)| value == code);
                         let others: Vec<W> =
                             all.iter().copied().filter(|c| of(c).is_none()).collect();
-                        let mut found = Found::default();
+                        let mut found = Counters::new();
                         let take = Take(&common, &mut codes, n, &mut found);
                         // SAFETY: the machine has the instructions.
                         let left = unsafe { by_vectors::<W, _>(instructions, take) }
