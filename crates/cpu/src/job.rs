@@ -210,7 +210,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         let workers = Shared(open.as_mut_ptr());
         let parts = match self.crew.threads() {
             1 => 1,
-            _ => chunks(self.n, self.crew).max(self.n.div_ceil(STRETCH)),
+            _ => part_count(self.n, self.crew).max(self.n.div_ceil(STRETCH)),
         };
         self.crew.for_each(&mut even(self.n, parts), |stretch| {
             // SAFETY: a worker moves one stretch at a time.
@@ -345,7 +345,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     unsafe fn bring(&self, bucket: &Bucket<W>) -> Bucket<W> {
         let crew = self.crew_for(bucket.n);
         crew.for_each(&mut parts(bucket, crew), |(start, pieces)| {
-            // SAFETY: the caller's promise; parts do not overlap.
+            // SAFETY: the caller's promise; stretches do not overlap.
             unsafe { self.room.gather(pieces, self.data.from(*start)) }
         });
         self.note_moved(2 * bucket.n * self.data.record_bytes());
@@ -414,10 +414,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     unsafe fn fill(&self, bucket: &Bucket<W>, key: W) {
         let all = bucket.start..bucket.start + bucket.n;
         let crew = self.crew_for(bucket.n);
-        let mut parts = cut(slice::from_ref(&all), chunks(bucket.n, crew));
-        crew.for_each(&mut parts, |part| {
-            for places in part {
-                // SAFETY: the caller's promise; parts do not overlap.
+        let mut stretches = cut(slice::from_ref(&all), part_count(bucket.n, crew));
+        crew.for_each(&mut stretches, |stretch| {
+            for places in stretch {
+                // SAFETY: the caller's promise; stretches do not overlap.
                 unsafe {
                     let to = self.data.from(places.start);
                     let n = places.len();
@@ -436,7 +436,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         };
         let (crew, mask) = (self.crew_for(bucket.n), W::mask(&self.bits));
         let instructions = self.local.instructions();
-        let mut chunks: Vec<_> = cut(&bucket.pieces, chunks(bucket.n, crew))
+        let mut chunks: Vec<_> = cut(&bucket.pieces, part_count(bucket.n, crew))
             .into_iter()
             .map(Chunk::new)
             .collect();
@@ -517,7 +517,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
 
 /// Cuts `0..n` into about even parts for the workers.
 pub(crate) fn stretches(n: usize, crew: Crew<'_>) -> Vec<Range<usize>> {
-    even(n, chunks(n, crew))
+    even(n, part_count(n, crew))
 }
 
 /// Cuts `0..n` into so many about even parts.
@@ -529,8 +529,8 @@ fn even(n: usize, parts: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// How many chunks the workers make of `n` records.
-fn chunks(n: usize, crew: Crew<'_>) -> usize {
+/// How many parts the workers make of `n` records.
+fn part_count(n: usize, crew: Crew<'_>) -> usize {
     match crew.threads() {
         1 => 1,
         threads => (threads * CHUNKS_PER_WORKER).min(n / CHUNK_MIN).max(1),
@@ -540,7 +540,7 @@ fn chunks(n: usize, crew: Crew<'_>) -> usize {
 /// Cuts a bucket into about even parts for the workers, each with the place of its first record in the order.
 fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>)> {
     let mut next = bucket.start;
-    cut(&bucket.pieces, chunks(bucket.n, crew))
+    cut(&bucket.pieces, part_count(bucket.n, crew))
         .into_iter()
         .map(|pieces| {
             let start = next;

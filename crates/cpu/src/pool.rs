@@ -12,10 +12,12 @@
 //! same one, and leave them there for milliseconds.
 //!
 //! A helper may share its core with another program, and not run for milliseconds. If it held an item then, all
-//! would wait. So every now and then, between two items, it offers its core to others by itself.
+//! would wait. So every now and then, between two items, it offers its core to others by itself; but not within a
+//! `for_each` that it calls for an item, since then it holds that item.
 //!
 //! A join ends when there is nothing left to do, as any job of the pool: what is done for an item may itself wait
-//! for the pool.
+//! for the pool. It may not wait for each of the pool's threads, as by `ThreadPool::broadcast`, where the caller is
+//! one of them: this one waits for the item.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -315,8 +317,8 @@ impl Work {
         }
     }
 
-    /// Runs the task on indices until all are taken, or `goes_on` says no: on those of the worker's own share,
-    /// one after the other, for what comes together is best in one cache; then on half of what another has.
+    /// Runs the task on indices until all are taken, `goes_on` says no, or the task panics: on those of the worker's
+    /// own share, one after the other, for what comes together is best in one cache; then on half of what another has.
     fn run(&self, worker: usize, goes_on: impl Fn() -> bool) {
         let work = || {
             while !self.is_taken() && goes_on() {
@@ -325,13 +327,18 @@ impl Work {
                         self.left.fetch_sub(1, Ordering::Relaxed);
                         (self.task)(i as usize);
                     }
-                    // The last ones are on their way from one share to another.
+                    // The last ones are on their way: to be begun, or to a share that was looked at before.
                     None => thread::yield_now(),
                 }
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
-            lock(&self.panic).get_or_insert(panic);
+            let mut first = lock(&self.panic);
+            match *first {
+                None => *first = Some(panic),
+                // To drop it might panic again, where nobody expects it.
+                Some(_) => std::mem::forget(panic),
+            }
         }
     }
 
@@ -560,9 +567,24 @@ impl<T> Shared<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::{self, RecvTimeoutError};
     use std::time::Duration;
 
     use super::*;
+
+    /// What `test` does, in a thread of its own, so that one that waits for ever fails.
+    fn in_time(test: impl FnOnce() + Send + 'static) {
+        let (done, ended) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            let _done = done;
+            test();
+        });
+        let waits = ended.recv_timeout(Duration::from_secs(300)) == Err(RecvTimeoutError::Timeout);
+        assert!(!waits, "somebody waits for ever");
+        if let Err(panic) = thread.join() {
+            resume_unwind(panic);
+        }
+    }
 
     /// Taken from either end, each index once.
     #[test]
@@ -593,27 +615,51 @@ mod tests {
         assert!(work.is_taken());
     }
 
-    /// Each item once, also where each takes a helper's whole turn, or the turn ends amid a rush for the last ones.
+    /// While a half is on its way to another share, what is left in the old one is run, and the work is not done.
+    #[test]
+    fn halves_on_their_way_count() {
+        let order = Mutex::new(Vec::new());
+        let task = |i: usize| lock(&order).push(i);
+        // SAFETY: the task is there.
+        let work = unsafe { Work::new(&task, 5, 2) };
+        let mut half = work.shares[1].half();
+        assert_eq!(half, 3..5);
+        let turns = Cell::new(3);
+        work.run(1, || turns.replace(turns.get() - 1) > 0);
+        assert_eq!(*lock(&order), [2, 1, 0]);
+        assert!(!work.is_taken());
+        let first = half.next();
+        work.shares[0].put(half);
+        work.left.fetch_sub(1, Ordering::Relaxed);
+        assert_eq!(first, Some(3));
+        work.run(1, || true);
+        assert_eq!(*lock(&order), [2, 1, 0, 4]);
+        assert!(work.is_taken());
+    }
+
+    /// Each item once, whether each takes a helper's whole turn or there are many works of few items.
     #[test]
     fn turns_end() {
-        let pool = Pool::new(Some(3));
-        for rounds in [1, 200] {
-            for n in 1..17 {
-                let mut counts = vec![0u8; n];
-                let done = pool.enter(true, |crew| {
-                    for _ in 0..rounds {
-                        crew.for_each(&mut counts, |count| {
-                            match rounds {
-                                1 => thread::sleep(2 * TURN),
-                                _ => thread::yield_now(),
-                            }
-                            *count += 1;
-                        });
-                    }
-                });
-                assert_eq!((done, counts), (Ok(()), vec![rounds; n]));
+        in_time(|| {
+            let pool = Pool::new(Some(3));
+            for rounds in [1, 50] {
+                for n in 1..17 {
+                    let mut counts = vec![0u8; n];
+                    let done = pool.enter(true, |crew| {
+                        for _ in 0..rounds {
+                            crew.for_each(&mut counts, |count| {
+                                match rounds {
+                                    1 => thread::sleep(2 * TURN),
+                                    _ => thread::yield_now(),
+                                }
+                                *count += 1;
+                            });
+                        }
+                    });
+                    assert_eq!((done, counts), (Ok(()), vec![rounds; n]));
+                }
             }
-        }
+        });
     }
 
     /// Each item once, each worker's number by one at a time, whoever calls; works within works, too.
@@ -655,8 +701,7 @@ mod tests {
     /// What is done for an item may wait for the pool, whoever calls, and however many.
     #[test]
     fn items_may_wait_for_the_pool() {
-        let (done, ended) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
+        in_time(|| {
             let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
             let call = || {
                 let mut items = [0usize; 11];
@@ -679,10 +724,7 @@ mod tests {
                     scope.spawn(|| rayon::scope(|_| call()));
                 });
             }
-            done.send(()).unwrap();
         });
-        let ended = ended.recv_timeout(Duration::from_secs(300));
-        assert!(ended.is_ok(), "somebody waits for ever");
     }
 
     /// Who has other things to do is not waited for.
@@ -710,6 +752,15 @@ mod tests {
         });
     }
 
+    /// Panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("a bomb was dropped");
+        }
+    }
+
     /// A task's panic is the caller's, once all others are done, and so is the caller's own; the pool goes on.
     #[test]
     fn panics_reach_the_caller() {
@@ -724,6 +775,16 @@ mod tests {
             let message = panic.unwrap_err().downcast::<String>().unwrap();
             assert_eq!(*message, format!("item {bad}"));
         }
+        // Where all panic, one of them is, and the others are not even dropped.
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            pool.enter(true, |crew| {
+                crew.for_each(&mut [0; 2], |_| {
+                    thread::sleep(2 * SPIN);
+                    std::panic::panic_any(Bomb);
+                });
+            })
+        }));
+        std::mem::forget(panic.unwrap_err().downcast::<Bomb>().unwrap());
         let panic = catch_unwind(AssertUnwindSafe(|| {
             pool.enter(true, |crew| {
                 crew.for_each(&mut [0; 100], |item| *item += 1);
