@@ -393,6 +393,8 @@ pub(crate) struct Pieces<'a, W, P> {
     columns: Columns<W, P>,
     ranges: &'a [Range<usize>],
     n: usize,
+    /// Pieces that will be read after these.
+    next: &'a [Range<usize>],
 }
 
 impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
@@ -401,7 +403,20 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
             columns,
             ranges,
             n: ranges.iter().map(Range::len).sum(),
+            next: &[],
         }
+    }
+
+    /// The same, before others, which may be fetched meanwhile.
+    pub(crate) fn before(self, next: &'a [Range<usize>]) -> Self {
+        Pieces { next, ..self }
+    }
+
+    /// What will be read after these.
+    pub(crate) fn ahead(&self) -> Ahead<'a> {
+        let Columns { keys, payloads, .. } = self.columns;
+        let payload = (payloads.cast_const(), self.columns.payload.bytes());
+        Ahead::new([(keys.cast(), size_of::<W>()), payload], self.next)
     }
 
     /// How many records there are.
@@ -441,6 +456,7 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
             columns: self.columns.cast(),
             ranges: self.ranges,
             n: self.n,
+            next: self.next,
         }
     }
 
@@ -490,6 +506,47 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
     }
 }
 
+/// Pieces that will be read later, and are brought to the second level cache meanwhile.
+pub(crate) struct Ahead<'a> {
+    /// Where a column starts, and how many bytes an element has; none, if there is no such column.
+    columns: [(*const u8, usize); 2],
+    ranges: &'a [Range<usize>],
+    /// How much of the first range has been fetched.
+    done: usize,
+}
+
+impl<'a> Ahead<'a> {
+    pub(crate) fn new(columns: [(*const u8, usize); 2], ranges: &'a [Range<usize>]) -> Self {
+        Ahead {
+            columns,
+            ranges,
+            done: 0,
+        }
+    }
+
+    /// Says that the next `n` records will be read.
+    #[inline(always)]
+    pub(crate) fn fetch(&mut self, mut n: usize) {
+        while n > 0
+            && let Some((range, later)) = self.ranges.split_first()
+        {
+            let start = range.start + self.done;
+            let taken = n.min(range.end - start);
+            for (column, element) in self.columns {
+                let at = column.wrapping_add(start * element);
+                for line in (0..taken * element).step_by(LINE) {
+                    prefetch_level::<2>(at.wrapping_add(line));
+                }
+            }
+            n -= taken;
+            self.done += taken;
+            if self.done == range.len() {
+                (self.ranges, self.done) = (later, 0);
+            }
+        }
+    }
+}
+
 /// Says that a piece that begins at `at` will soon be read.
 #[inline(always)]
 pub(crate) fn fetch_start(at: *const u8) {
@@ -501,11 +558,20 @@ pub(crate) fn fetch_start(at: *const u8) {
 /// Says that the cache line at `at` will soon be used. A hint: any address will do.
 #[inline(always)]
 pub(crate) fn prefetch(at: *const u8) {
+    prefetch_level::<1>(at);
+}
+
+/// The same, for a cache of the first or the second level.
+#[inline(always)]
+fn prefetch_level<const LEVEL: u32>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        match LEVEL {
+            1 => _mm_prefetch::<_MM_HINT_T0>(at.cast()),
+            _ => _mm_prefetch::<_MM_HINT_T1>(at.cast()),
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
@@ -514,6 +580,20 @@ pub(crate) fn prefetch(at: *const u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What lies ahead is gone through piece by piece, as far as there is something.
+    #[test]
+    fn pieces_ahead_are_fetched_once() {
+        let column = [0u32; 100];
+        let ranges = [3..10, 20..20, 40..60];
+        let mut ahead = Ahead::new([(column.as_ptr().cast(), 4); 2], &ranges);
+        let mut left = |n: usize| {
+            ahead.fetch(n);
+            (ahead.ranges.len(), ahead.done)
+        };
+        let steps = [0, 6, 1, 12, 8, 1].map(&mut left);
+        assert_eq!(steps, [(3, 0), (3, 6), (2, 0), (1, 12), (0, 0), (0, 0)]);
+    }
 
     /// Payloads of every width from 1 to 16 arrive whole, and nothing beside them changes.
     #[test]

@@ -301,7 +301,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
     /// Whether runs of the records can be merged: keys alone, by vectors, as they lie in memory.
     pub(crate) fn merges(&self, means: &Means) -> bool {
-        S::STAYS && self.whole && self.shape(means).is_keys_for_vectors::<W>()
+        S::STAYS && self.whole && self.shape(means).is_keys_for_vectors()
     }
 
     fn measure(&self, means: &Means) -> Measure {
@@ -410,7 +410,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             );
             let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
             let mut classifier = Classifier::new(&sample, bits);
-            if measure.shape.is_keys_for_vectors::<W>() {
+            if measure.shape.is_keys_for_vectors() {
                 classifier.find_common(&sample);
             }
             let bits = match classifier.buckets() > 1 << PARTITION_BITS {
@@ -419,7 +419,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             };
             let (blocks, open) = Blocks::new(n, record, threads, 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
-            let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
+            let (buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
             read_until(Stage::Scatter, &mut report.stages);
             // If there is none, nothing has been written but scratch.
@@ -431,7 +431,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 job.set_data(job::columns_at(made.start(), n, self.payload));
                 bytes += measure.column_bytes();
             }
-            job.finish_first(&mut buckets);
+            job.finish_first(&buckets);
             read_until(Stage::Local, &mut report.stages);
             report.passes_run = job.passes();
             report.bytes_moved = job.bytes_moved();

@@ -278,14 +278,15 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     ///
     /// # Safety
     /// Nobody else uses the records now. The data are there, if a bucket [goes on](Self::goes_on).
-    pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket<W>]) {
+    pub(crate) unsafe fn finish_first(&self, buckets: &[Bucket<W>]) {
         // SAFETY: the caller's promise.
         unsafe { self.finish(self.crew, buckets, Side::Room) }
     }
 
     /// Sorts each bucket, to where the sink wants it.
-    unsafe fn finish(&self, crew: Crew<'_>, buckets: &mut [Bucket<W>], side: Side) {
-        crew.for_each(buckets, |bucket| {
+    unsafe fn finish(&self, crew: Crew<'_>, buckets: &[Bucket<W>], side: Side) {
+        crew.for_each_with_next(buckets, |bucket, next| {
+            let next = next.map_or(&[][..], |next| &next.pieces);
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
@@ -302,12 +303,16 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 };
                 let all = 0..bucket.n;
                 let from = match self.columns(side) {
-                    Some(columns) => Pieces::new(columns, &bucket.pieces),
+                    Some(columns) => Pieces::new(columns, &bucket.pieces).before(next),
                     None => {
                         if let Some(words) = self.room.words()
-                            && self
-                                .local
-                                .sort_words(words, &bucket.pieces, bucket.n, to, own)
+                            && self.local.sort_words(
+                                words,
+                                [&bucket.pieces, next],
+                                bucket.n,
+                                to,
+                                own,
+                            )
                         {
                             self.note_moved(2 * bucket.n * self.data.record_bytes());
                             return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
@@ -388,7 +393,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     window,
                     ..bucket.clone()
                 };
-                return self.finish(crew, &mut [bucket], side);
+                return self.finish(crew, &[bucket], side);
             }
             crew.for_each(&mut parts, |(start, pieces)| {
                 if self.passing {
@@ -489,7 +494,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             });
             let read = 2 * bucket.n * size_of::<W>();
             self.note_moved(read + 2 * bucket.n * self.data.record_bytes());
-            let mut buckets: Vec<_> = numbers
+            let buckets: Vec<_> = numbers
                 .into_iter()
                 .enumerate()
                 .filter(|(_, numbers)| !numbers.is_empty())
@@ -503,7 +508,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     window: bucket.window,
                 })
                 .collect();
-            self.finish(crew, &mut buckets, side.other());
+            self.finish(crew, &buckets, side.other());
         }
     }
 

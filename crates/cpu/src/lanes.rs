@@ -9,12 +9,12 @@ use crate::splitters::Tree;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// One kind of vector.
+/// Vectors that a network sorts: its columns are lanes.
 ///
 /// # Safety
-/// Every function wants a machine that has the kind's instructions; pointers need no alignment, and
-/// reach whole vectors.
-pub(crate) trait Lanes: Copy {
+/// Every function, of those of the traits below as well, wants a machine that has the kind's instructions; pointers
+/// need no alignment, and reach whole vectors.
+pub(crate) trait Sorted: Copy {
     /// What is in a lane.
     type Word: Word;
     /// All lanes.
@@ -22,11 +22,42 @@ pub(crate) trait Lanes: Copy {
     /// How many lanes there are.
     const LANES: usize;
 
-    unsafe fn load(from: *const Self::Word) -> Self::Vector;
     unsafe fn store(to: *mut Self::Word, vector: Self::Vector);
-    unsafe fn splat(word: Self::Word) -> Self::Vector;
     unsafe fn min(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Counters of a byte each, widened to a lane each.
+    unsafe fn widen(counts: *const u8) -> Self::Vector;
+}
+
+/// Rests of keys that are twice as wide: see [`rests`](crate::local::halves).
+pub(crate) trait Rests: Sorted {
+    /// A key.
+    type Key: Word;
+    /// Squares of words, as many in a row as 128 bits have room for.
+    const SQUARE: usize = 16 / size_of::<Self::Word>();
+
+    /// `first` and, for each lane, an offset from memory.
+    unsafe fn bases(first: Self::Word, offsets: *const Self::Word) -> Self::Vector;
+    /// How far the lanes whose count is above `row` are, in memory, above their bases; all ones in the others.
+    unsafe fn rests(
+        from: *const Self::Word,
+        counts: Self::Vector,
+        row: u8,
+        bases: Self::Vector,
+    ) -> Self::Vector;
+    /// Within each square of words, rows become columns. As many rows as a square has.
+    unsafe fn turn_squares(rows: &mut [Self::Vector]);
+    /// The keys of as many rests as a square has in a row, from memory: `base` is added to each.
+    unsafe fn keys(rests: *const Self::Word, base: Self::Key, to: *mut Self::Key);
+}
+
+/// One kind of vector.
+pub(crate) trait Lanes: Sorted {
+    /// Vectors of rests of such words.
+    type Rests: Rests<Key = Self::Word>;
+
+    unsafe fn load(from: *const Self::Word) -> Self::Vector;
+    unsafe fn splat(word: Self::Word) -> Self::Vector;
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn and(a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -35,8 +66,6 @@ pub(crate) trait Lanes: Copy {
     unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Shifted down.
     unsafe fn shr(a: Self::Vector, bits: u32) -> Self::Vector;
-    /// Counters of a byte each, widened to a lane each.
-    unsafe fn widen(counts: *const u8) -> Self::Vector;
     /// The lanes whose count is above `row`, from memory; all ones in the others.
     unsafe fn load_row(from: *const Self::Word, counts: Self::Vector, row: u8) -> Self::Vector;
     /// `a`, with all ones in the lanes whose count is at most `row`.

@@ -4,6 +4,7 @@
 
 pub(crate) mod bins;
 mod block;
+pub(crate) mod halves;
 mod joined;
 mod network;
 pub(crate) mod passes;
@@ -25,8 +26,8 @@ use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
-    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, PARTITION_BITS, PASSES_BYTES,
-    QUICK_BYTES, QUICK_BYTES_WIDE,
+    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, PARTITION_BITS,
+    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_WIDE,
 };
 use joined::Joined;
 use passes::{Passes, Tables};
@@ -36,6 +37,8 @@ use passes::{Passes, Tables};
 pub(crate) struct Shape {
     /// Bytes of a record.
     pub(crate) record: usize,
+    /// Whether they are keys alone.
+    keys: bool,
     /// Whether they can be sorted by vectors.
     vectors: bool,
 }
@@ -45,13 +48,14 @@ impl Shape {
     pub(crate) fn new(instructions: Instructions, key: usize, payload: usize) -> Self {
         Shape {
             record: key + payload,
+            keys: payload == 0,
             vectors: instructions > Instructions::Portable && (key == 4 || key == 8),
         }
     }
 
-    /// Whether they are keys alone of type `W`, and can be sorted by vectors.
-    pub(crate) fn is_keys_for_vectors<W>(self) -> bool {
-        self.vectors && self.record == size_of::<W>()
+    /// Whether they are keys alone that can be sorted by vectors.
+    pub(crate) fn is_keys_for_vectors(self) -> bool {
+        self.vectors && self.keys
     }
 
     /// Bytes of memory for a bucket of `n` records.
@@ -66,6 +70,7 @@ impl Shape {
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.vectors {
+            true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),
         }
@@ -242,11 +247,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     /// serve, and has written nothing.
     ///
     /// # Safety
-    /// As [`sort`](Self::sort). The words have the pieces, a record each, `n` in all.
+    /// As [`sort`](Self::sort). The words have the pieces, a record each, `n` in all; and what will be sorted next.
     pub(crate) unsafe fn sort_words<P: Payload>(
         &self,
         words: *const MaybeUninit<u64>,
-        pieces: &[Range<usize>],
+        [pieces, next]: [&[Range<usize>]; 2],
         n: usize,
         to: Columns<W, P>,
         own: *mut u8,
@@ -258,6 +263,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             words,
             pieces,
             n,
+            next,
             to,
             memory: own,
             bytes: self.bytes,
@@ -438,6 +444,7 @@ unsafe fn in_bins<W: Word, P: Payload>(
 mod tests {
     use super::*;
     use crate::columns::{Bytes, Fixed, Nothing};
+    use crate::placing::Placing;
 
     /// Keys of `n` records, by a multiplier that spreads them over `range`.
     fn spread<W: Word>(n: usize, range: u128) -> Vec<W> {
@@ -479,7 +486,7 @@ mod tests {
             let columns = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
             in_bins(
                 instructions,
-                Pieces::new(columns, &pieces),
+                Pieces::new(columns, &pieces).before(&pieces),
                 Columns::new(all.as_mut_ptr().add(BESIDE), to_held.as_mut_ptr(), payload),
                 start.add(start.align_offset(64)),
                 room,
@@ -556,17 +563,58 @@ mod tests {
         }
     }
 
+    /// Bins about as wide as half a word tells, with keys at both of their ends.
+    #[test]
+    fn halves_of_keys_are_enough() {
+        const BINS: u128 = 1 << 12;
+        fn width<W: Word>(instructions: Instructions, range: u128, least: u128) {
+            let placing = Placing::new(W::ZERO, W::truncate(range), BINS as usize);
+            let start =
+                |bin: u128| (bin << (W::BITS - placing.zeros)).div_ceil(u128::from(placing.scale));
+            let ends = |bin| {
+                let (from, to) = (start(bin), start(bin + 1));
+                [
+                    from,
+                    from + 1,
+                    from + 2,
+                    from + 3,
+                    to - 4,
+                    to - 3,
+                    to - 2,
+                    to - 1,
+                ]
+            };
+            let distances = (0..BINS).flat_map(ends).map(|at: u128| at.min(range));
+            let mut keys: Vec<W> = distances.map(|at| W::truncate(least + at)).collect();
+            keys.reverse();
+            let widest = start(1);
+            assert!(check(instructions, &keys, Nothing), "{widest} from {least}");
+        }
+        let best = Instructions::detect();
+        for instructions in [Instructions::Avx2, Instructions::Avx512] {
+            if instructions <= best {
+                for above in (0..60).step_by(4) {
+                    let range = BINS * ((1 << 16) - 40 + above);
+                    width::<u32>(instructions, range, 7);
+                    width::<u32>(instructions, range, (1 << 32) - 1 - range);
+                }
+                width::<u64>(instructions, BINS * ((1 << 32) - (1 << 21)), (1 << 63) + 7);
+                width::<u64>(instructions, BINS << 32, 7);
+            }
+        }
+    }
+
     /// No more first buckets than bring each to a size that a local sort takes, up to the last record that
     /// they do; then as many as of a further partition.
     #[test]
     fn first_buckets_are_as_many_as_need_be() {
         for (record, threads, most, bits_most) in [
-            (4, 1, 196_695, 11),
-            (8, 1, 98_735, 11),
-            (8, 2, 98_735, 11),
-            (16, 2, 49_445, 11),
-            (16, 4, 49_445, 10),
-            (8, 16, 98_735, 8),
+            (4, 1, 196_540, 11),
+            (8, 1, 98_580, 11),
+            (8, 2, 98_580, 11),
+            (16, 2, 49_290, 11),
+            (16, 4, 49_290, 10),
+            (8, 16, 98_580, 8),
         ] {
             let key = record.min(8);
             let shape = Shape::new(Instructions::Avx512, key, record - key);

@@ -54,9 +54,12 @@ pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
 /// records of 8 bytes, for a quarter of 16. So 10^8 records need one partition alone.
 pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
-/// Up to so many bytes of slots, an input is a single bucket where one thread sorts it: more were slower than
-/// a partition.
+/// Up to so many bytes of slots, records are a single bucket where one thread sorts them: more were slower than a
+/// partition, of 16 bytes each, and skewed ones of 8.
 pub(crate) const ONE_BYTES: usize = 4 << 20;
+
+/// The same for keys alone, which wait less, and where they crowd are fast without slots.
+pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
 
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
 /// worker's memory of the same size fill a second level cache of 1 MiB.

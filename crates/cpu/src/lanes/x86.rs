@@ -4,11 +4,13 @@ use std::arch::x86_64::*;
 
 use sweepsort_core::{Width, Word};
 
-use super::{Lanes, Vectored};
+use super::{Lanes, Rests, Sorted, Vectored};
 use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::splitters::Tree;
+use rests::{Half16, Wide16};
 
+mod rests;
 mod search;
 
 /// See [`by_vectors`](super::by_vectors).
@@ -68,11 +70,23 @@ macro_rules! instructions {
         }
     )*};
 }
+use instructions;
 
-impl Lanes for Wide32 {
+impl Sorted for Wide32 {
     type Word = u32;
     type Vector = __m512i;
     const LANES: usize = 16;
+
+    instructions! {
+        store(to: *mut u32, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
+        min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
+        max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
+        widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
+    }
+}
+
+impl Lanes for Wide32 {
+    type Rests = Wide16;
     const PICKS: bool = true;
 
     #[inline(always)]
@@ -99,13 +113,10 @@ impl Lanes for Wide32 {
     }
 
     instructions! {
-        min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu32(a, b) }
-        max(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_max_epu32(a, b) }
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_add_epi32(a, b) }
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
-        store(to: *mut u32, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
         splat(word: u32) -> __m512i { _mm512_set1_epi32(word as i32) }
         load(from: *const u32) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u32>) -> __m512i {
@@ -136,7 +147,6 @@ impl Lanes for Wide32 {
         }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
         load_row(from: *const u32, counts: __m512i, row: u8) -> __m512i {
             let row = _mm512_set1_epi32(i32::from(row));
             let full = _mm512_cmpgt_epu32_mask(counts, row);
@@ -149,19 +159,10 @@ impl Lanes for Wide32 {
         }
         transpose(rows: &mut [__m512i]) {
             let r: &mut [__m512i; 16] = rows.try_into().unwrap_unchecked();
-            // Pairs of rows, then of pairs, within quarters; then the quarters themselves.
-            for i in 0..8 {
-                let (a, b) = (r[2 * i], r[2 * i + 1]);
-                r[2 * i] = _mm512_unpacklo_epi32(a, b);
-                r[2 * i + 1] = _mm512_unpackhi_epi32(a, b);
-        }
-        for i in 0..4 {
-            let [a, b, c, d] = [r[4 * i], r[4 * i + 1], r[4 * i + 2], r[4 * i + 3]];
-            r[4 * i] = _mm512_unpacklo_epi64(a, c);
-            r[4 * i + 1] = _mm512_unpackhi_epi64(a, c);
-            r[4 * i + 2] = _mm512_unpacklo_epi64(b, d);
-            r[4 * i + 3] = _mm512_unpackhi_epi64(b, d);
-        }
+            // Within quarters, then the quarters themselves.
+            for four in r.as_chunks_mut::<4>().0 {
+                Self::turn_squares(four);
+            }
         for i in 0..4 {
             let [a, b, c, d] = [r[i], r[4 + i], r[8 + i], r[12 + i]];
             let (ab, cd) = (
@@ -204,10 +205,21 @@ impl Lanes for Wide32 {
     }
 }
 
-impl Lanes for Wide64 {
+impl Sorted for Wide64 {
     type Word = u64;
     type Vector = __m512i;
     const LANES: usize = 8;
+
+    instructions! {
+        store(to: *mut u64, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
+        min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu64(a, b) }
+        max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu64(a, b) }
+        widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
+    }
+}
+
+impl Lanes for Wide64 {
+    type Rests = Wide32;
     const PICKS: bool = true;
 
     #[inline(always)]
@@ -243,13 +255,10 @@ impl Lanes for Wide64 {
     }
 
     instructions! {
-        min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_min_epu64(a, b) }
-        max(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_max_epu64(a, b) }
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_add_epi64(a, b) }
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
-        store(to: *mut u64, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
         splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
         load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u64>) -> __m512i {
@@ -281,7 +290,6 @@ impl Lanes for Wide64 {
         }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
-        widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
         load_row(from: *const u64, counts: __m512i, row: u8) -> __m512i {
             let row = _mm512_set1_epi64(i64::from(row));
             let full = _mm512_cmpgt_epu64_mask(counts, row);
@@ -348,10 +356,21 @@ impl Lanes for Wide64 {
     }
 }
 
-impl Lanes for Half32 {
+impl Sorted for Half32 {
     type Word = u32;
     type Vector = __m256i;
     const LANES: usize = 8;
+
+    instructions! {
+        store(to: *mut u32, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
+        min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
+        max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
+        widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi32(_mm_loadl_epi64(counts.cast())) }
+    }
+}
+
+impl Lanes for Half32 {
+    type Rests = Half16;
     const PICKS: bool = false;
 
     unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
@@ -362,13 +381,10 @@ impl Lanes for Half32 {
     }
 
     instructions! {
-        min(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_min_epu32(a, b) }
-        max(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_max_epu32(a, b) }
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi32(a, b) }
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
-        store(to: *mut u32, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
         splat(word: u32) -> __m256i { _mm256_set1_epi32(word as i32) }
         load(from: *const u32) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u32>) -> __m256i {
@@ -403,7 +419,6 @@ impl Lanes for Half32 {
         }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi32(_mm_loadl_epi64(counts.cast())) }
         load_row(from: *const u32, counts: __m256i, row: u8) -> __m256i {
             let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
             let words = _mm256_maskload_epi32(from.cast(), full);
@@ -415,18 +430,9 @@ impl Lanes for Half32 {
         }
         transpose(rows: &mut [__m256i]) {
             let r: &mut [__m256i; 8] = rows.try_into().unwrap_unchecked();
-            for i in 0..4 {
-                let (a, b) = (r[2 * i], r[2 * i + 1]);
-                r[2 * i] = _mm256_unpacklo_epi32(a, b);
-                r[2 * i + 1] = _mm256_unpackhi_epi32(a, b);
-        }
-        for i in 0..2 {
-            let [a, b, c, d] = [r[4 * i], r[4 * i + 1], r[4 * i + 2], r[4 * i + 3]];
-            r[4 * i] = _mm256_unpacklo_epi64(a, c);
-            r[4 * i + 1] = _mm256_unpackhi_epi64(a, c);
-            r[4 * i + 2] = _mm256_unpacklo_epi64(b, d);
-            r[4 * i + 3] = _mm256_unpackhi_epi64(b, d);
-        }
+            for four in r.as_chunks_mut::<4>().0 {
+                Self::turn_squares(four);
+            }
         for i in 0..4 {
             let (a, b) = (r[i], r[4 + i]);
             r[i] = _mm256_permute2x128_si256::<0x20>(a, b);
@@ -474,10 +480,21 @@ impl Lanes for Half32 {
     }
 }
 
-impl Lanes for Half64 {
+impl Sorted for Half64 {
     type Word = u64;
     type Vector = __m256i;
     const LANES: usize = 4;
+
+    instructions! {
+        store(to: *mut u64, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
+        min(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(a, b, above(a, b)) }
+        max(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, above(a, b)) }
+        widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(counts.cast::<i32>().read_unaligned())) }
+    }
+}
+
+impl Lanes for Half64 {
+    type Rests = Half32;
     const PICKS: bool = false;
 
     unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
@@ -492,9 +509,6 @@ impl Lanes for Half64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
-        min(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(a, b, above(a, b)) }
-        max(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, above(a, b)) }
-        store(to: *mut u64, vector: __m256i) { _mm256_storeu_si256(to.cast(), vector) }
         splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
         load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u64>) -> __m256i {
@@ -532,7 +546,6 @@ impl Lanes for Half64 {
         turned(a: __m256i) -> __m256i { _mm256_permute4x64_epi64::<0b00_01_10_11>(a) }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
-        widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(counts.cast::<i32>().read_unaligned())) }
         load_row(from: *const u64, counts: __m256i, row: u8) -> __m256i {
             let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
             let words = _mm256_maskload_epi64(from.cast(), full);

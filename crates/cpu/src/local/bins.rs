@@ -20,9 +20,10 @@ use std::slice;
 
 use sweepsort_core::Word;
 
+use super::halves::Halves;
 use super::{network, tally};
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
-use crate::lanes::{Lanes, Vectored};
+use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::Placing;
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
 
@@ -30,8 +31,10 @@ use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
 pub(super) const ROWS: usize = 32;
 /// Bits of a row's number.
 pub(super) const ROW_BITS: u32 = ROWS.ilog2();
-/// Bins are sorted by the vector: as many as the widest one has lanes.
+/// Bins are sorted by the vector: at most as many as the widest one has lanes of 32 bits.
 pub(super) const LANES_MAX: usize = 16;
+/// There are a multiple of so many bins: as many lanes has the widest vector of their [`rests`].
+pub(super) const BINS_TOGETHER: usize = 2 * LANES_MAX;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
 /// How far ahead of the records that are written the machine is told of others that it will soon write.
@@ -40,7 +43,7 @@ pub(super) const AHEAD: usize = 512;
 /// How many bins `n` records want.
 fn wanted(n: usize) -> usize {
     n.div_ceil(BIN_MEAN)
-        .next_multiple_of(LANES_MAX)
+        .next_multiple_of(BINS_TOGETHER)
         .max(BINS_MIN)
 }
 
@@ -58,7 +61,7 @@ fn slots_bytes(bins: usize, record: usize) -> usize {
 /// The most bins that so many bytes have room for.
 fn most_bins(bytes: usize, record: usize) -> usize {
     let bins = bytes.saturating_sub(ROWS * LINE) / (ROWS * record + 1);
-    match bins - bins % LANES_MAX {
+    match bins - bins % BINS_TOGETHER {
         ..BINS_MIN => 0,
         bins => bins,
     }
@@ -127,26 +130,78 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
             if range.widen() < (n / (ROWS / 2)) as u128 {
                 return false;
             }
+            let fetches = self.fetches && n * from.record_bytes() > IN_CACHE_BYTES;
+            let bucket = Spread {
+                from,
+                to,
+                n,
+                fetches,
+                moves: !self.from.is_at(self.to),
+            };
+            if size_of::<P::Held>() == 0
+                && let Some(slots) = Slots::<L::Rests, P>::new(n, memory, bytes, payload, None)
+                && let placing = Placing::new(least, range, slots.bins)
+                && let Some(halves) = Halves::<L, P>::new(&slots, placing)
+            {
+                return bucket.sort::<L, _>(&slots, placing, &halves);
+            }
             let Some(slots) = Slots::<L, P>::new(n, memory, bytes, payload, None) else {
                 return false;
             };
-            let placing = Placing::new(least, range, slots.bins);
-            let filled = match self.fetches && n * from.record_bytes() > IN_CACHE_BYTES {
-                true => slots.fill::<true>(from, placing),
-                false => slots.fill::<false>(from, placing),
+            bucket.sort::<L, _>(&slots, Placing::new(least, range, slots.bins), &slots)
+        }
+    }
+}
+
+/// What collects bins that have their records.
+pub(super) trait Collect<W, P> {
+    /// Sorts as many bins from `bin` on as a vector of the slots has lanes, and writes their `sum` records to the start
+    /// of `to`, which has room for `room`.
+    ///
+    /// # Safety
+    /// The machine has the instructions. There are as many bins, with so many records, and `to` has the room.
+    unsafe fn collect(&self, bin: usize, to: Columns<W, P>, sum: usize, room: usize);
+}
+
+/// Records that are spread over a range.
+struct Spread<'a, W, P> {
+    from: Pieces<'a, W, P>,
+    to: Columns<W, P>,
+    n: usize,
+    fetches: bool,
+    /// Whether they do not stay where they are.
+    moves: bool,
+}
+
+impl<W: Word, P: Payload> Spread<'_, W, P> {
+    /// Fills slots and collects them; or returns false, for a bin is full.
+    ///
+    /// # Safety
+    /// As [`Bucket::run`].
+    #[inline(always)]
+    unsafe fn sort<L: Lanes<Word = W>, S: Sorted>(
+        &self,
+        slots: &Slots<S, P>,
+        placing: Placing<W>,
+        filled: &impl Collect<W, P>,
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let all = match self.fetches {
+                true => slots.fill::<L, true>(self.from, placing),
+                false => slots.fill::<L, false>(self.from, placing),
             };
-            if !filled {
+            if !all {
                 return false;
             }
-            let moves = !self.from.is_at(self.to);
             let mut done = 0;
-            for bin in (0..slots.bins).step_by(L::LANES) {
+            for bin in (0..slots.bins).step_by(S::LANES) {
                 let sum = slots.sum(bin);
-                let (to, room) = (to.from(done), n - done);
-                if moves {
+                let to = self.to.from(done);
+                if self.moves {
                     to.fetch(AHEAD..AHEAD + sum);
                 }
-                slots.collect(bin, to, sum, room);
+                filled.collect(bin, to, sum, self.n - done);
                 done += sum;
             }
             true
@@ -164,7 +219,7 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
 }
 
 /// Slots for records, and how many each bin has.
-pub(super) struct Slots<L: Lanes, P> {
+pub(super) struct Slots<L: Sorted, P> {
     /// How many bins there are, a multiple of the lanes.
     pub(super) bins: usize,
     /// Row by row, a bin's keys below each other.
@@ -179,7 +234,7 @@ pub(super) struct Slots<L: Lanes, P> {
     row_shift: Option<u32>,
 }
 
-impl<L: Lanes, P: Payload> Slots<L, P> {
+impl<L: Sorted, P: Payload> Slots<L, P> {
     /// Empty slots for `n` records; or none, for there is too little memory. With a `row_shift` keys leave
     /// [`ROW_BITS`] bits from there on for their row, by which those that agree above are in order.
     ///
@@ -220,22 +275,29 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
     /// Puts each record to the next free row of its bin; or returns false, for a bin has no more. `FETCHES` if
     /// slots are fetched before they are written.
     #[inline(always)]
-    unsafe fn fill<const FETCHES: bool>(
+    unsafe fn fill<K: Lanes, const FETCHES: bool>(
         &self,
-        from: Pieces<'_, L::Word, P>,
-        placing: Placing<L::Word>,
+        from: Pieces<'_, K::Word, P>,
+        placing: Placing<K::Word>,
     ) -> bool {
         // SAFETY: the caller vouches for the records, and for slots and counts of all places.
         unsafe {
-            from.each().all(|(piece, n)| {
-                placing.each::<L>(piece.keys_start(), n, |start, places| {
+            // No closure, which would not be compiled for the lanes.
+            let mut ahead = from.ahead();
+            for (piece, n) in from.each() {
+                let all = placing.each::<K>(piece.keys_start(), n, |start, places| {
+                    ahead.fetch(places.len());
                     let piece = piece.from(start);
                     self.put_all::<FETCHES>(places, |i| {
                         let (key, held) = piece.load(i);
-                        (MaybeUninit::new(key), held)
+                        (MaybeUninit::new(L::Word::truncate(key.widen())), held)
                     })
-                })
-            })
+                });
+                if !all {
+                    return false;
+                }
+            }
+            true
         }
     }
 
@@ -306,36 +368,58 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
     #[inline(always)]
     pub(super) unsafe fn sum(&self, bin: usize) -> usize {
         // SAFETY: there are as many bins.
-        let counts = unsafe { slice::from_raw_parts(self.counts.add(bin), L::LANES) };
-        counts.iter().map(|&count| usize::from(count)).sum()
+        let counts = unsafe { self.counts(bin) };
+        // Two and two, then all by one multiplication.
+        let (eights, rest) = counts.as_chunks::<8>();
+        let of = |eight: &[u8; 8]| {
+            let eight = u64::from_le_bytes(*eight);
+            let twos = (eight & 0x00ff_00ff_00ff_00ff) + (eight >> 8 & 0x00ff_00ff_00ff_00ff);
+            (twos.wrapping_mul(0x0001_0001_0001_0001) >> 48) as usize
+        };
+        let rest: usize = rest.iter().map(|&count| usize::from(count)).sum();
+        eights.iter().map(of).sum::<usize>() + rest
     }
 
-    /// Sorts these bins, and writes their `sum` records to the start of `to`, which has room for `room`.
-    ///
-    /// # Safety
-    /// There are as many bins, and `to` has the room.
+    /// The bins' counters from `bin` on, one for each lane.
     #[inline(always)]
-    pub(super) unsafe fn collect(
-        &self,
-        bin: usize,
-        to: Columns<L::Word, P>,
-        sum: usize,
-        room: usize,
-    ) {
+    pub(super) unsafe fn counts(&self, bin: usize) -> &[u8] {
+        // SAFETY: there are as many bins.
+        unsafe { slice::from_raw_parts(self.counts.add(bin), L::LANES) }
+    }
+
+    /// The most records that one of them has.
+    #[inline(always)]
+    pub(super) unsafe fn most(&self, bin: usize) -> u8 {
+        // SAFETY: there are as many bins.
+        let counts = unsafe { self.counts(bin) };
+        counts.iter().fold(0, |most, &count| most.max(count))
+    }
+
+    /// The place of the keys that some bins have in row `r`.
+    #[inline(always)]
+    pub(super) fn row(&self, r: usize, bin: usize) -> *const L::Word {
+        self.keys.wrapping_add(r * self.stride + bin)
+    }
+}
+
+impl<L: Lanes, P: Payload> Collect<L::Word, P> for Slots<L, P> {
+    #[inline(always)]
+    unsafe fn collect(&self, bin: usize, to: Columns<L::Word, P>, sum: usize, room: usize) {
         // SAFETY: the caller's promise.
         unsafe {
-            let counts = slice::from_raw_parts(self.counts.add(bin), L::LANES);
-            match counts.iter().max() {
-                None | Some(0) => {}
-                Some(1..=8) => self.collect_rows::<8>(bin, to, sum, room),
-                Some(9..=16) => self.collect_rows::<16>(bin, to, sum, room),
-                Some(17..=24) => self.collect_rows::<24>(bin, to, sum, room),
-                Some(_) => self.collect_rows::<32>(bin, to, sum, room),
+            match self.most(bin) {
+                0 => {}
+                1..=8 => self.collect_rows::<8>(bin, to, sum, room),
+                9..=16 => self.collect_rows::<16>(bin, to, sum, room),
+                17..=24 => self.collect_rows::<24>(bin, to, sum, room),
+                _ => self.collect_rows::<32>(bin, to, sum, room),
             }
         }
     }
+}
 
-    /// The same for bins of which none has more than `R` records.
+impl<L: Lanes, P: Payload> Slots<L, P> {
+    /// Sorts and writes bins of which none has more than `R` records.
     #[inline(always)]
     unsafe fn collect_rows<const R: usize>(
         &self,
@@ -361,7 +445,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
             let ones = L::splat(L::Word::MAX);
             let mut rows = [ones; R];
             for (r, row) in rows.iter_mut().enumerate() {
-                *row = L::load_row(self.keys.add(r * self.stride + bin), counts, r as u8);
+                *row = L::load_row(self.row(r, bin), counts, r as u8);
             }
             if let Some(shift) = self.row_shift {
                 for (r, row) in rows.iter_mut().enumerate() {

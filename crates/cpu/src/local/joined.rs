@@ -13,11 +13,12 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::ptr;
 
 use sweepsort_core::Word;
 
-use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots};
-use crate::columns::{Columns, Nothing, Payload, fetch_start};
+use super::bins::{AHEAD, Collect, LANES_MAX, ROW_BITS, ROWS, Slots};
+use crate::columns::{Ahead, Columns, Nothing, Payload, fetch_start};
 use crate::lanes::{Lanes, Vectored};
 use crate::placing::Placing;
 use crate::tuning::IN_CACHE_BYTES;
@@ -38,6 +39,8 @@ pub(super) struct Joined<'a, W, P> {
     /// Which of them.
     pub(super) pieces: &'a [Range<usize>],
     pub(super) n: usize,
+    /// Pieces that will be sorted after these.
+    pub(super) next: &'a [Range<usize>],
     pub(super) to: Columns<W, P>,
     pub(super) memory: *mut u8,
     /// Bytes of memory.
@@ -85,10 +88,15 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         unsafe {
             let low = L::splat(L::Word::mask(&(0..HALF)));
             let least = L::splat(placing.least);
+            let mut ahead = Ahead::new(
+                [(self.words.cast(), size_of::<u64>()), (ptr::null(), 0)],
+                self.next,
+            );
             self.each().all(|(words, n)| {
                 let words: *const L::Word = words.cast();
                 (0..n).step_by(STRIP).all(|start| {
                     let own = STRIP.min(n - start);
+                    ahead.fetch(own);
                     for at in (0..own).step_by(L::LANES) {
                         let words = L::load_some(words.add(start + at), own - at);
                         let keys = L::and(words, low);
@@ -218,6 +226,7 @@ mod tests {
                 words: words.as_ptr().cast(),
                 pieces: &pieces,
                 n,
+                next: &pieces,
                 to: columns,
                 memory: start.add(start.align_offset(64)),
                 bytes,

@@ -4,7 +4,7 @@
 //! Batcher's odd-even mergesort. A line of a table is a layer, whose exchanges do not depend on
 //! each other; `a b` leaves the lesser of rows `a` and `b` in `a`.
 
-use crate::lanes::Lanes;
+use crate::lanes::Sorted;
 
 /// Exchanges two rows where they are out of order.
 macro_rules! exchange {
@@ -20,7 +20,7 @@ macro_rules! exchange {
 
 /// Sorts rows `base..base + 4`.
 #[inline(always)]
-unsafe fn sort_4<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_4<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
     exchange!(rows, base;
         0 1, 2 3,
         0 2, 1 3,
@@ -30,7 +30,7 @@ unsafe fn sort_4<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usiz
 
 /// Sorts rows `base..base + 8`.
 #[inline(always)]
-unsafe fn sort_8<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_8<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
     exchange!(rows, base;
         0 1, 2 3, 4 5, 6 7,
         0 2, 1 3, 4 6, 5 7,
@@ -43,7 +43,7 @@ unsafe fn sort_8<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usiz
 
 /// Sorts rows `base..base + 16`.
 #[inline(always)]
-unsafe fn sort_16<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_16<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
     exchange!(rows, base;
         0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15,
         0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15,
@@ -60,7 +60,7 @@ unsafe fn sort_16<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], base: usi
 
 /// Merges rows 0 to 15 with rows 16 to 23.
 #[inline(always)]
-unsafe fn merge_24<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
+unsafe fn merge_24<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
     exchange!(rows, 0;
         0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23,
         8 16, 9 17, 10 18, 11 19, 12 20, 13 21, 14 22, 15 23,
@@ -72,7 +72,7 @@ unsafe fn merge_24<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
 
 /// Merges rows 0 to 15 with rows 16 to 31.
 #[inline(always)]
-unsafe fn merge_32<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
+unsafe fn merge_32<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
     exchange!(rows, 0;
         0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23, 8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31,
         8 16, 9 17, 10 18, 11 19, 12 20, 13 21, 14 22, 15 23,
@@ -87,7 +87,7 @@ unsafe fn merge_32<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
 /// # Safety
 /// The machine has the lanes' instructions.
 #[inline(always)]
-pub(super) unsafe fn sort<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
+pub(super) unsafe fn sort<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
     // SAFETY: the caller's promise.
     unsafe {
         match R {

@@ -1,0 +1,128 @@
+//! Bins of keys alone, sorted by what tells a bin's keys apart.
+//!
+//! ```text
+//!                 63      32 31                     0
+//! a key           what all of its bin share | a rest
+//! its slot                                    a half
+//! ```
+//!
+//! A bin of a large bucket spans so few values that half a word tells its keys apart. So a slot is half as wide, and
+//! has the lower half of a key as it is; the network sorts distances from a base that is below all keys of the bin,
+//! twice as many lanes at a time; and the base is added again in the end.
+
+use std::mem::MaybeUninit;
+
+use sweepsort_core::Word;
+
+use super::bins::{BINS_TOGETHER, Collect, ROWS, Slots};
+use super::network;
+use crate::columns::{Columns, Payload};
+use crate::lanes::{Lanes, Rests, Sorted};
+use crate::placing::Placing;
+
+type Half<L> = <<L as Lanes>::Rests as Sorted>::Word;
+
+/// Slots for lower halves of keys, and where bins begin: each key of a bin is at or above its base, and by less than
+/// half a word tells.
+pub(super) struct Halves<'a, L: Lanes, P> {
+    slots: &'a Slots<L::Rests, P>,
+    least: L::Word,
+    /// From a base to the next, times 2^32, rounded down.
+    step: u128,
+    /// How far the bases of bins that are sorted together are from the first of them, rounded down,
+    offsets: [L::Word; BINS_TOGETHER],
+    /// and the lower halves of that.
+    low: [Half<L>; BINS_TOGETHER],
+}
+
+impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
+    /// Of slots to be filled by a placing; or none, for bins are too wide.
+    #[inline(always)]
+    pub(super) fn new(slots: &'a Slots<L::Rests, P>, placing: Placing<L::Word>) -> Option<Self> {
+        // Distances, shifted up by the placing's zeros, have a place for each 2^BITS / scale.
+        let bits = L::Word::BITS - placing.zeros;
+        let step = (1u128 << (bits + 32)) / u128::from(placing.scale);
+        // Of long distances a placing leaves the lowest bits out, so a bin may end later by as much as they tell. What
+        // is rounded, twice for a step and once for an offset, is less than four.
+        let width = (step >> 32) + (1 << bits.saturating_sub(32)) + 4;
+        if width > Half::<L>::MAX.widen() {
+            return None;
+        }
+        let offsets = std::array::from_fn(|bin| L::Word::truncate((bin as u128 * step) >> 32));
+        Some(Halves {
+            slots,
+            least: placing.least,
+            step,
+            offsets,
+            low: offsets.map(|offset| Half::<L>::truncate(offset.widen())),
+        })
+    }
+
+    /// Sorts and writes bins of which none has more than `R` keys.
+    #[inline(always)]
+    unsafe fn collect_rows<const R: usize>(
+        &self,
+        bin: usize,
+        to: *mut L::Word,
+        sum: usize,
+        room: usize,
+    ) {
+        let (slots, square, lanes) = (self.slots, L::Rests::SQUARE, L::Rests::LANES);
+        // SAFETY: the rows are there, and only lanes that have a key are used. `R` keys are written for each bin, and
+        // those beyond its own overwritten by the next bin's; where that would pass the end, they go to a place that
+        // has room, and only the bins' own to where they belong.
+        unsafe {
+            let mut ends = MaybeUninit::<[L::Word; (BINS_TOGETHER + 1) * ROWS]>::uninit();
+            let fits = sum + R <= room;
+            let out = if fits { to } else { ends.as_mut_ptr().cast() };
+            let start = L::Word::truncate((bin as u128 * self.step) >> 32);
+            let first = self.least.wrapping_add(start);
+            let counts = slots.counts(bin);
+            let own = L::Rests::widen(counts.as_ptr());
+            let bases = L::Rests::bases(Half::<L>::truncate(first.widen()), self.low.as_ptr());
+            let mut rows = [bases; R];
+            for (r, row) in rows.iter_mut().enumerate() {
+                *row = L::Rests::rests(slots.row(r, bin), own, r as u8, bases);
+            }
+            network::sort::<L::Rests, R>(&mut rows);
+            let mut sorted = MaybeUninit::<[Half<L>; BINS_TOGETHER * ROWS]>::uninit();
+            let sorted: *mut Half<L> = sorted.as_mut_ptr().cast();
+            for (i, rows) in rows.chunks_exact_mut(square).enumerate() {
+                L::Rests::turn_squares(rows);
+                for (j, &row) in rows.iter().enumerate() {
+                    L::Rests::store(sorted.add((i * square + j) * lanes), row);
+                }
+            }
+            let mut at = 0;
+            for (lane, &count) in counts.iter().enumerate() {
+                let base = first.wrapping_add(self.offsets[lane]);
+                // What was a square's column is its row now.
+                let column = sorted.add(lane % square * lanes + lane / square * square);
+                for r in (0..R).step_by(square) {
+                    L::Rests::keys(column.add(r * lanes), base, out.add(at + r));
+                }
+                at += usize::from(count);
+            }
+            if !fits {
+                to.copy_from_nonoverlapping(out, sum);
+            }
+        }
+    }
+}
+
+impl<L: Lanes, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
+    #[inline(always)]
+    unsafe fn collect(&self, bin: usize, to: Columns<L::Word, P>, sum: usize, room: usize) {
+        let to = to.keys_start();
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.slots.most(bin) {
+                0 => {}
+                1..=8 => self.collect_rows::<8>(bin, to, sum, room),
+                9..=16 => self.collect_rows::<16>(bin, to, sum, room),
+                17..=24 => self.collect_rows::<24>(bin, to, sum, room),
+                _ => self.collect_rows::<32>(bin, to, sum, room),
+            }
+        }
+    }
+}
