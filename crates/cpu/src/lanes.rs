@@ -29,7 +29,7 @@ pub(crate) trait Sorted: Copy {
     unsafe fn widen(counts: *const u8) -> Self::Vector;
 }
 
-/// Rests of keys that are twice as wide: see [`rests`](crate::local::halves).
+/// Vectors of rests: what is left of keys, twice as wide, above a base that is known (`local/halves.rs`).
 pub(crate) trait Rests: Sorted {
     /// A key.
     type Key: Word;
@@ -53,7 +53,7 @@ pub(crate) trait Rests: Sorted {
 
 /// One kind of vector.
 pub(crate) trait Lanes: Sorted {
-    /// Vectors of rests of such words.
+    /// Vectors of rests, where such words are the keys.
     type Rests: Rests<Key = Self::Word>;
 
     unsafe fn load(from: *const Self::Word) -> Self::Vector;

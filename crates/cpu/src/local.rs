@@ -4,7 +4,7 @@
 
 pub(crate) mod bins;
 mod block;
-pub(crate) mod halves;
+mod halves;
 mod joined;
 mod network;
 pub(crate) mod passes;

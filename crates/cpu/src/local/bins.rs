@@ -33,7 +33,7 @@ pub(super) const ROWS: usize = 32;
 pub(super) const ROW_BITS: u32 = ROWS.ilog2();
 /// Bins are sorted by the vector: at most as many as the widest one has lanes of 32 bits.
 pub(super) const LANES_MAX: usize = 16;
-/// There are a multiple of so many bins: as many lanes has the widest vector of their [`rests`].
+/// There are a multiple of so many bins: as many as the widest one has lanes of 16 bits, for [`Halves`].
 pub(super) const BINS_TOGETHER: usize = 2 * LANES_MAX;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
