@@ -475,6 +475,9 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
             if stable {
                 L::store(least_keys.as_mut_ptr(), least);
             }
+            // Slots of payloads, in order.
+            let mut found = MaybeUninit::<[L::Word; (LANES_MAX + 1) * ROWS]>::uninit();
+            let found: *mut L::Word = found.as_mut_ptr().cast();
             let mut at = 0;
             for lane in 0..L::LANES {
                 let count = usize::from(*self.counts.add(bin + lane));
@@ -488,8 +491,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                     let number = L::splat(L::Word::mask(&(0..ROW_BITS)));
                     let first = (bin + lane) << ROW_BITS;
                     let slots = self.payloads.add(first * self.payload.bytes());
-                    let mut from = MaybeUninit::<[L::Word; ROWS]>::uninit();
-                    let from: *mut L::Word = from.as_mut_ptr().cast();
+                    let first = L::splat(L::Word::truncate(first as u128));
                     for block in 0..blocks {
                         let sorted = columns[block * L::LANES + lane];
                         let at = at + block * L::LANES;
@@ -504,17 +506,18 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
                                 let to = to.payload_at(at).cast();
                                 L::pick_8::<R>(slots.cast(), numbers, to);
                             }
-                            _ => L::store(from.add(block * L::LANES), numbers),
-                        }
-                    }
-                    if !(L::PICKS && fits && matches!(self.payload.bytes(), 4 | 8)) {
-                        for i in 0..count {
-                            let row = (*from.add(i)).low_usize();
-                            to.store_payload(at + i, self.payload.load(slots, row));
+                            _ => L::store(found.add(at), L::or(numbers, first)),
                         }
                     }
                 }
                 at += count;
+            }
+            // What no instructions pick: by one loop for all bins, whose end is foreseen more often than theirs.
+            if stable && !(L::PICKS && fits && matches!(self.payload.bytes(), 4 | 8)) {
+                for i in 0..sum {
+                    let slot = (*found.add(i)).low_usize();
+                    to.store_payload(i, self.payload.load(self.payloads, slot));
+                }
             }
             if !fits {
                 to.keys_start().copy_from_nonoverlapping(out, sum);
