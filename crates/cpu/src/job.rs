@@ -286,11 +286,13 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     /// Sorts each bucket, to where the sink wants it.
     unsafe fn finish(&self, crew: Crew<'_>, buckets: &[Bucket<W>], side: Side) {
         crew.for_each_with_next(buckets, |bucket, next| {
-            let next = next.map_or(&[][..], |next| &next.pieces);
+            let is_local =
+                |bucket: &&Bucket<W>| bucket.tied.is_none() && self.local.takes(bucket.n);
+            let next = next.filter(is_local).map_or(&[][..], |next| &next.pieces);
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
-                if bucket.tied.is_some() || !self.local.takes(bucket.n) {
+                if !is_local(&bucket) {
                     return match self.columns(side) {
                         Some(columns) => self.go_on(bucket, columns, side),
                         None => self.go_on(&self.bring(bucket), self.data, Side::Data),
@@ -350,7 +352,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     unsafe fn bring(&self, bucket: &Bucket<W>) -> Bucket<W> {
         let crew = self.crew_for(bucket.n);
         crew.for_each(&mut parts(bucket, crew), |(start, pieces)| {
-            // SAFETY: the caller's promise; stretches do not overlap.
+            // SAFETY: the caller's promise; parts do not overlap.
             unsafe { self.room.gather(pieces, self.data.from(*start)) }
         });
         self.note_moved(2 * bucket.n * self.data.record_bytes());

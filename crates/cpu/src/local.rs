@@ -567,7 +567,7 @@ mod tests {
     #[test]
     fn halves_of_keys_are_enough() {
         const BINS: u128 = 1 << 12;
-        fn width<W: Word>(instructions: Instructions, range: u128, least: u128) {
+        fn width<W: Word>(instructions: Instructions, range: u128, least: u128) -> bool {
             let placing = Placing::new(W::ZERO, W::truncate(range), BINS as usize);
             let start =
                 |bin: u128| (bin << (W::BITS - placing.zeros)).div_ceil(u128::from(placing.scale));
@@ -589,17 +589,21 @@ mod tests {
             keys.reverse();
             let widest = start(1);
             assert!(check(instructions, &keys, Nothing), "{widest} from {least}");
+            halves::serve(placing)
         }
         let best = Instructions::detect();
         for instructions in [Instructions::Avx2, Instructions::Avx512] {
             if instructions <= best {
-                for above in (0..60).step_by(4) {
+                let narrow = (0..60).step_by(4).filter(|above| {
                     let range = BINS * ((1 << 16) - 40 + above);
-                    width::<u32>(instructions, range, 7);
                     width::<u32>(instructions, range, (1 << 32) - 1 - range);
-                }
-                width::<u64>(instructions, BINS * ((1 << 32) - (1 << 21)), (1 << 63) + 7);
-                width::<u64>(instructions, BINS << 32, 7);
+                    width::<u32>(instructions, range, 7)
+                });
+                let narrow: Vec<u128> = narrow.collect();
+                assert_eq!(narrow, [0, 4, 8, 12, 16, 20, 24]);
+                let range = BINS * ((1 << 32) - (1 << 21));
+                assert!(width::<u64>(instructions, range, (1 << 63) + 7));
+                assert!(!width::<u64>(instructions, BINS << 32, 7));
             }
         }
     }

@@ -172,7 +172,11 @@ impl Crew<'_> {
         items: &[T],
         task: impl Fn(&T, Option<&T>) + Send + Sync,
     ) {
-        self.for_each_index(items.len(), &|i| task(&items[i], items.get(i + 1)));
+        let task = |i: usize| task(&items[i], items.get(i + 1));
+        if self.threads == 1 || items.len() == 1 {
+            return (0..items.len()).for_each(task);
+        }
+        self.for_each_index(items.len(), &task);
     }
 
     /// Runs `task` on ranges that make up `0..n`.

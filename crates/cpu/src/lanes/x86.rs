@@ -163,21 +163,21 @@ impl Lanes for Wide32 {
             for four in r.as_chunks_mut::<4>().0 {
                 Self::turn_squares(four);
             }
-        for i in 0..4 {
-            let [a, b, c, d] = [r[i], r[4 + i], r[8 + i], r[12 + i]];
-            let (ab, cd) = (
-                _mm512_shuffle_i32x4::<0x88>(a, b),
-                _mm512_shuffle_i32x4::<0x88>(c, d),
-            );
-            let (ab_odd, cd_odd) = (
-                _mm512_shuffle_i32x4::<0xdd>(a, b),
-                _mm512_shuffle_i32x4::<0xdd>(c, d),
-            );
-            r[i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
-            r[4 + i] = _mm512_shuffle_i32x4::<0x88>(ab_odd, cd_odd);
-            r[8 + i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
-            r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
-        }
+            for i in 0..4 {
+                let [a, b, c, d] = [r[i], r[4 + i], r[8 + i], r[12 + i]];
+                let (ab, cd) = (
+                    _mm512_shuffle_i32x4::<0x88>(a, b),
+                    _mm512_shuffle_i32x4::<0x88>(c, d),
+                );
+                let (ab_odd, cd_odd) = (
+                    _mm512_shuffle_i32x4::<0xdd>(a, b),
+                    _mm512_shuffle_i32x4::<0xdd>(c, d),
+                );
+                r[i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
+                r[4 + i] = _mm512_shuffle_i32x4::<0x88>(ab_odd, cd_odd);
+                r[8 + i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+                r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
+            }
         }
         search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
             search::wide32(tree, codes, n - n % Self::LANES, below)
@@ -306,22 +306,22 @@ impl Lanes for Wide64 {
                 let (a, b) = (r[2 * i], r[2 * i + 1]);
                 r[2 * i] = _mm512_unpacklo_epi64(a, b);
                 r[2 * i + 1] = _mm512_unpackhi_epi64(a, b);
-        }
-        for i in 0..2 {
-            let [a, b, c, d] = [r[i], r[2 + i], r[4 + i], r[6 + i]];
-            let (ab, cd) = (
-                _mm512_shuffle_i64x2::<0x88>(a, b),
-                _mm512_shuffle_i64x2::<0x88>(c, d),
-            );
-            let (ab_odd, cd_odd) = (
-                _mm512_shuffle_i64x2::<0xdd>(a, b),
-                _mm512_shuffle_i64x2::<0xdd>(c, d),
-            );
-            r[i] = _mm512_shuffle_i64x2::<0x88>(ab, cd);
-            r[2 + i] = _mm512_shuffle_i64x2::<0x88>(ab_odd, cd_odd);
-            r[4 + i] = _mm512_shuffle_i64x2::<0xdd>(ab, cd);
-            r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
-        }
+            }
+            for i in 0..2 {
+                let [a, b, c, d] = [r[i], r[2 + i], r[4 + i], r[6 + i]];
+                let (ab, cd) = (
+                    _mm512_shuffle_i64x2::<0x88>(a, b),
+                    _mm512_shuffle_i64x2::<0x88>(c, d),
+                );
+                let (ab_odd, cd_odd) = (
+                    _mm512_shuffle_i64x2::<0xdd>(a, b),
+                    _mm512_shuffle_i64x2::<0xdd>(c, d),
+                );
+                r[i] = _mm512_shuffle_i64x2::<0x88>(ab, cd);
+                r[2 + i] = _mm512_shuffle_i64x2::<0x88>(ab_odd, cd_odd);
+                r[4 + i] = _mm512_shuffle_i64x2::<0xdd>(ab, cd);
+                r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
+            }
         }
         search(tree: &Tree<u64>, codes: *const u64, n: usize, below: *mut u8) -> usize {
             search::wide64(tree, codes, n - n % Self::LANES, below)
@@ -433,11 +433,11 @@ impl Lanes for Half32 {
             for four in r.as_chunks_mut::<4>().0 {
                 Self::turn_squares(four);
             }
-        for i in 0..4 {
-            let (a, b) = (r[i], r[4 + i]);
-            r[i] = _mm256_permute2x128_si256::<0x20>(a, b);
-            r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
-        }
+            for i in 0..4 {
+                let (a, b) = (r[i], r[4 + i]);
+                r[i] = _mm256_permute2x128_si256::<0x20>(a, b);
+                r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
+            }
         }
         search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
             search::half32(tree, codes, n - n % Self::LANES, below)

@@ -22,12 +22,26 @@ use crate::placing::Placing;
 
 type Half<L> = <<L as Lanes>::Rests as Sorted>::Word;
 
+/// Whether half a word tells the keys of each bin apart.
+pub(super) fn serve<W: Word>(placing: Placing<W>) -> bool {
+    // Of long distances a placing leaves the lowest bits out, so a bin may end later by as much as they tell. What is
+    // rounded, twice for a step and once for an offset, is less than four.
+    let omitted = 1 << (W::BITS - placing.zeros).saturating_sub(32);
+    (step(placing) >> 32) + omitted + 4 < 1 << (W::BITS / 2)
+}
+
+/// How far a bin begins behind the one before, times 2^32, rounded down.
+fn step<W: Word>(placing: Placing<W>) -> u128 {
+    // Distances, shifted up by the placing's zeros, have a place for each 2^BITS / scale.
+    (1u128 << (W::BITS - placing.zeros + 32)) / u128::from(placing.scale)
+}
+
 /// Slots for lower halves of keys, and where bins begin: each key of a bin is at or above its base, and by less than
 /// half a word tells.
 pub(super) struct Halves<'a, L: Lanes, P> {
     slots: &'a Slots<L::Rests, P>,
     least: L::Word,
-    /// From a base to the next, times 2^32, rounded down.
+    /// From a base to the next: see [`step`].
     step: u128,
     /// How far the bases of bins that are sorted together are from the first of them, rounded down,
     offsets: [L::Word; BINS_TOGETHER],
@@ -39,15 +53,10 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
     /// Of slots to be filled by a placing; or none, for bins are too wide.
     #[inline(always)]
     pub(super) fn new(slots: &'a Slots<L::Rests, P>, placing: Placing<L::Word>) -> Option<Self> {
-        // Distances, shifted up by the placing's zeros, have a place for each 2^BITS / scale.
-        let bits = L::Word::BITS - placing.zeros;
-        let step = (1u128 << (bits + 32)) / u128::from(placing.scale);
-        // Of long distances a placing leaves the lowest bits out, so a bin may end later by as much as they tell. What
-        // is rounded, twice for a step and once for an offset, is less than four.
-        let width = (step >> 32) + (1 << bits.saturating_sub(32)) + 4;
-        if width > Half::<L>::MAX.widen() {
+        if !serve(placing) {
             return None;
         }
+        let step = step(placing);
         let offsets = std::array::from_fn(|bin| L::Word::truncate((bin as u128 * step) >> 32));
         Some(Halves {
             slots,
