@@ -72,6 +72,8 @@ pub use webgpu::{Place, wgpu_cases, wgpu_sources};
 pub struct Case {
     /// Its name.
     pub name: String,
+    /// Whether it takes much of a device's memory, and so runs beside no other.
+    pub alone: bool,
     run: Box<dyn Fn() -> Result<usize, String>>,
 }
 
@@ -79,7 +81,16 @@ impl Case {
     fn new(name: String, run: impl Fn() -> Result<usize, String> + 'static) -> Case {
         Case {
             name,
+            alone: false,
             run: Box::new(run),
+        }
+    }
+
+    /// A case that runs beside no other.
+    fn alone(name: String, run: impl Fn() -> Result<usize, String> + 'static) -> Case {
+        Case {
+            alone: true,
+            ..Case::new(name, run)
         }
     }
 
@@ -127,17 +138,17 @@ pub fn cuda_cases() -> Vec<Case> {
             blocks(algorithm)
         }));
         for power in [24, 28] {
-            cases.push(Case::new(
+            cases.push(Case::alone(
                 format!("large/{name}/u32/2^{power}"),
                 move || told(large::run::<u32>(algorithm, 1 << power)),
             ));
         }
-        cases.push(Case::new(format!("large/{name}/u64/2^27"), move || {
+        cases.push(Case::alone(format!("large/{name}/u64/2^27"), move || {
             told(large::run::<u64>(algorithm, 1 << 27))
         }));
         if matches!(algorithm, Algorithm::BlockHistogram | Algorithm::Coalesced) {
             for (n, size) in [(1 << 30, "2^30"), (MAX_KEYS, "2^32-2^20")] {
-                cases.push(Case::new(format!("large/{name}/u32/{size}"), move || {
+                cases.push(Case::alone(format!("large/{name}/u32/{size}"), move || {
                     told(large::keys::<u32>(algorithm, n))
                 }));
             }

@@ -3,8 +3,12 @@
 //! It can be stopped and started again: cases that the record has for these sources, device and
 //! driver are not run again.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, anyhow, bail};
@@ -27,6 +31,10 @@ struct Cli {
     /// Only cases whose name contains this
     #[arg(long, default_value = "")]
     only: String,
+    /// Cases at a time, each in a process of its own; those that take much of the device's memory come
+    /// after the others, one by one
+    #[arg(long, default_value_t = NonZeroUsize::MIN)]
+    jobs: NonZeroUsize,
     /// Stop before a case when so many seconds have passed
     #[arg(long, default_value_t = u64::MAX)]
     seconds: u64,
@@ -147,7 +155,6 @@ fn main() -> Result<ExitCode> {
 
 /// Runs an engine's cases that are not in the record yet, and puts them there. Returns how many failed.
 fn run(cli: &Cli, engine: Engine, here: EngineRecord, start: Instant) -> Result<usize> {
-    let cases = engine.cases();
     println!("{}: {}, {}", engine.name(), here.device, here.driver);
     let mut verified = Verified::read(&cli.record)?;
     let same = |old: &EngineRecord| {
@@ -155,36 +162,33 @@ fn run(cli: &Cli, engine: Engine, here: EngineRecord, start: Instant) -> Result<
     };
     let before = engine.entry(&mut verified).take().filter(same);
     let mut now = before.unwrap_or(here);
-    let mut failed = 0;
+    let cases = engine.cases();
+    let order: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let (mut beside, mut alone) = (Vec::new(), Vec::new());
     for case in cases.iter().filter(|case| case.name.contains(&cli.only)) {
         if now.passed.iter().any(|passed| passed.case == case.name) {
             println!("before  {}", case.name);
-            continue;
+        } else if case.alone {
+            alone.push(case.name.as_str());
+        } else {
+            beside.push(case.name.as_str());
         }
-        if start.elapsed().as_secs() >= cli.seconds {
-            println!("later   {}", case.name);
-            continue;
-        }
-        let begin = Instant::now();
-        match apart(&case.name)? {
-            Ok(compared) => {
-                let seconds = (begin.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-                println!("passed  {} ({compared}, {seconds:.1} s)", case.name);
-                now.passed.push(Passed {
-                    case: case.name.clone(),
-                    compared,
-                    seconds,
-                });
+    }
+    let mut failed = 0;
+    for (names, jobs) in [(beside, cli.jobs.get()), (alone, 1)] {
+        attempt_all(&names, jobs, cli, start, |name, outcome| {
+            match outcome {
+                Ok(passed) => now.passed.push(passed),
+                Err(what) => {
+                    failed += 1;
+                    println!("FAILED  {name}: {what}");
+                }
             }
-            Err(what) => {
-                failed += 1;
-                println!("FAILED  {}: {what}", case.name);
-            }
-        }
-        let order = |passed: &Passed| cases.iter().position(|case| case.name == passed.case);
-        now.passed.sort_by_key(order);
-        *engine.entry(&mut verified) = Some(now.clone());
-        verified.write(&cli.record)?;
+            let place = |passed: &Passed| order.iter().position(|&name| name == passed.case);
+            now.passed.sort_by_key(place);
+            *engine.entry(&mut verified) = Some(now.clone());
+            verified.write(&cli.record)
+        })?;
     }
     println!(
         "{}: {} of {} cases passed, {failed} failed",
@@ -193,6 +197,54 @@ fn run(cli: &Cli, engine: Engine, here: EngineRecord, start: Instant) -> Result<
         cases.len()
     );
     Ok(failed)
+}
+
+/// What came of a case: its line of the record, or what did not hold.
+type Outcome = Result<Passed, String>;
+
+/// Runs cases, so many at a time. Each that was run is told of, one by one, in the order they end.
+fn attempt_all(
+    names: &[&str],
+    jobs: usize,
+    cli: &Cli,
+    start: Instant,
+    mut tell: impl FnMut(&str, Outcome) -> Result<()>,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let (ended, outcomes) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..jobs.min(names.len()) {
+            let (next, ended) = (&next, ended.clone());
+            scope.spawn(move || {
+                while let Some(&name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if start.elapsed().as_secs() >= cli.seconds {
+                        println!("later   {name}");
+                    } else if ended.send((name, attempt(name))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(ended);
+        for (name, outcome) in outcomes {
+            tell(name, outcome?)?;
+        }
+        Ok(())
+    })
+}
+
+/// Runs a case.
+fn attempt(name: &str) -> Result<Outcome> {
+    let begin = Instant::now();
+    Ok(apart(name)?.map(|compared| {
+        let seconds = (begin.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+        println!("passed  {name} ({compared}, {seconds:.1} s)");
+        Passed {
+            case: name.to_owned(),
+            compared,
+            seconds,
+        }
+    }))
 }
 
 /// Runs a case in a process of its own: a kernel that goes astray spoils the device for its process,

@@ -32,7 +32,7 @@ pub fn cases() -> Vec<Case> {
         ("u64/2^31", 1 << 31, uniform::<u64>),
     ];
     let hybrid = rows.into_iter().map(|(name, n, run)| {
-        Case::new(format!("hybrid/large/{name}"), move || {
+        Case::alone(format!("hybrid/large/{name}"), move || {
             crate::told(run(n).with_context(|| format!("{n} keys")))
         })
     });
@@ -42,7 +42,7 @@ pub fn cases() -> Vec<Case> {
         ("u16/2^32+3", (1 << 32) + 3, uniform::<u16>),
     ];
     let count = rows.into_iter().map(|(name, n, run)| {
-        Case::new(format!("count/large/{name}"), move || {
+        Case::alone(format!("count/large/{name}"), move || {
             crate::told(run(n).with_context(|| format!("{n} keys")))
         })
     });

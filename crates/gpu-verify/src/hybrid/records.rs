@@ -58,7 +58,7 @@ pub fn cases() -> Vec<Case> {
     ];
     for (name, run) in rows {
         let name = format!("records/large/{name}");
-        cases.push(Case::new(name, move || crate::told(run())));
+        cases.push(Case::alone(name, move || crate::told(run())));
     }
     cases
 }

@@ -38,7 +38,7 @@ pub fn cases() -> Vec<Case> {
     ];
     rows.into_iter()
         .map(|(name, sizes, run)| {
-            Case::new(format!("large/{ALGORITHM}/{name}"), move || {
+            Case::alone(format!("large/{ALGORITHM}/{name}"), move || {
                 crate::told(all(sizes, run))
             })
         })

@@ -47,7 +47,7 @@ pub fn cases(place: Place) -> Vec<Case> {
     let mut cases = Vec::new();
     for &(name, run, powers) in rows {
         cases.extend(powers.iter().map(|&power| {
-            Case::new(format!("wgpu/large/{name}/2^{power}"), move || {
+            Case::alone(format!("wgpu/large/{name}/2^{power}"), move || {
                 told(around(place, run, 1 << power))
             })
         }));

@@ -54,7 +54,7 @@ pub(crate) struct Kind {
 }
 
 /// All of them.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 15] = [
     ONESWEEP,
     Kind {
         name: "steps",
@@ -66,6 +66,14 @@ const KINDS: [Kind; 13] = [
         options: Options {
             subgroups: Some(false),
             ..LIKE_MANY
+        },
+        ..ONESWEEP
+    },
+    Kind {
+        name: "barriers-leaps",
+        options: Options {
+            subgroups: Some(false),
+            ..DEFAULT
         },
         ..ONESWEEP
     },
@@ -98,6 +106,14 @@ const KINDS: [Kind; 13] = [
         options: Options {
             most_groups: Some(MOST_GROUPS),
             ..DEFAULT
+        },
+        ..ONESWEEP
+    },
+    Kind {
+        name: "two-dimensional-steps",
+        options: Options {
+            most_groups: Some(MOST_GROUPS),
+            ..LIKE_MANY
         },
         ..ONESWEEP
     },
@@ -139,26 +155,6 @@ const KINDS: [Kind; 13] = [
         name: "least-runs-4",
         options: LEAST,
         algorithm: "reduce-then-scan-4",
-    },
-];
-
-/// Kinds that came after the last run on a GPU, and join the others with the next: software alone has them.
-const NEW_KINDS: [Kind; 2] = [
-    Kind {
-        name: "barriers-leaps",
-        options: Options {
-            subgroups: Some(false),
-            ..DEFAULT
-        },
-        ..ONESWEEP
-    },
-    Kind {
-        name: "two-dimensional-steps",
-        options: Options {
-            most_groups: Some(MOST_GROUPS),
-            ..LIKE_MANY
-        },
-        ..ONESWEEP
     },
 ];
 
@@ -216,16 +212,14 @@ pub fn wgpu_cases(place: Place) -> Vec<Case> {
         case("canaries".to_owned(), guards::run),
         case("threads".to_owned(), threads::run),
     ];
-    let new: &[Kind] = match place {
-        Place::Gpu => &[],
-        Place::Software => &NEW_KINDS,
-    };
-    for &kind in KINDS.iter().chain(new) {
+    for kind in KINDS {
         cases.push(Case::new(format!("wgpu/suite/{}", kind.name), move || {
             told(suites::run(place, kind))
         }));
     }
     cases.extend(large::cases(place));
-    cases.push(case("lost".to_owned(), memory::run));
+    cases.push(Case::alone("wgpu/lost".to_owned(), move || {
+        told(memory::run(place))
+    }));
     cases
 }
