@@ -122,7 +122,19 @@ const INPUTS: &[Inputs] = &[
     inputs(
         "hybrid/alone",
         WIDER,
-        "1500,4000",
+        "200,1000,2000",
+        "uniform,sorted,few-distinct",
+    ),
+    inputs(
+        "hybrid/alone_double",
+        &[32, 64],
+        "2100,4000",
+        "uniform,sorted,few-distinct",
+    ),
+    inputs(
+        "hybrid/alone_large",
+        &[32, 64],
+        "5000,8000",
         "uniform,sorted,few-distinct",
     ),
     inputs(

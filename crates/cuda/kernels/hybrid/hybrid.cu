@@ -9,7 +9,7 @@
 //     local_4, local_8, local_16            instead of local: cells of keys with values of so many bytes
 //     partition_composite, local_composite, local_refined_composite
 //                                           of 64 bits: 32-bit keys and what they carry, as words
-//     alone                                 instead of all these, for small ones
+//     alone, alone_double, alone_large      instead of all these, for small ones
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
 #include "tuning.cuh"
@@ -130,11 +130,18 @@ local_refined_composite(const __grid_constant__ CompositeTask task) {
 #endif
 
 // Grid: 1.
-static_assert(sizeof(LocalShared<T::Alone>) <= SHARED_KB * 1024, "it does not fit");
-extern "C" __global__ void __launch_bounds__(T::Alone::THREADS, 1)
-alone(const __grid_constant__ Task<Key> task) {
-    sort_alone<T::Alone>(task, shared_as<LocalShared<T::Alone>>());
-}
+#define ALONE(name, S)                                                            \
+    static_assert(sizeof(AloneShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(             \
+        const __grid_constant__ Task<Key> task) {                                 \
+        sort_alone<S>(task, shared_as<AloneShared<S>>());                         \
+    }
+
+ALONE(alone, T::Alone)
+#if SWEEPSORT_KEY_BITS < 128
+ALONE(alone_double, T::LargerAlone::Double)
+ALONE(alone_large, T::LargerAlone::Large)
+#endif
 
 // Grid: as many blocks as run at a time.
 static_assert(sizeof(RefineShared<T::Refined>) <= SHARED_KB * 1024, "it does not fit");
@@ -177,8 +184,13 @@ constexpr KernelShape partition_shape() {
 }
 
 template <class S>
-constexpr KernelShape local_shape(u32 blocks = S::BLOCKS) {
-    return {S::THREADS, S::CAPACITY, blocks, sizeof(LocalShared<S>)};
+constexpr KernelShape local_shape() {
+    return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(LocalShared<S>)};
+}
+
+template <class S>
+constexpr KernelShape alone_shape() {
+    return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(AloneShared<S>)};
 }
 
 template <class S>
@@ -198,6 +210,14 @@ constexpr KernelShape COMPOSITE_SHAPE = local_shape<Composite::Cell>();
 constexpr KernelShape COMPOSITE_PARTITION_SHAPE = {0, 0, 0, 0}, COMPOSITE_SHAPE = {0, 0, 0, 0};
 #endif
 
+#if SWEEPSORT_KEY_BITS < 128
+constexpr KernelShape ALONE_DOUBLE_SHAPE = alone_shape<T::LargerAlone::Double>();
+constexpr KernelShape ALONE_LARGE_SHAPE = alone_shape<T::LargerAlone::Large>();
+#else
+// As many wider keys take several blocks no longer.
+constexpr KernelShape ALONE_DOUBLE_SHAPE = {0, 0, 0, 0}, ALONE_LARGE_SHAPE = {0, 0, 0, 0};
+#endif
+
 // In the order of crates/cuda/src/hybrid/mod.rs.
 extern "C" __device__ KernelShape hybrid_shapes[] = {
     {Probe<Key>::THREADS, Probe<Key>::TILE, 1, 0},
@@ -208,7 +228,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     local_shape<T::Cell>(),
     local_shape<T::RefinedCell>(),
     {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},
-    local_shape<T::Alone>(1),
+    alone_shape<T::Alone>(),
     TOGETHER_SHAPE,
     TOGETHER_CELLS_SHAPE,
     values_shape<T::OfValues<u32>::Cell>(),
@@ -218,4 +238,6 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     COMPOSITE_SHAPE,
     large_shape<T::LargeCell>(),
     TALLY_SHAPE,
+    ALONE_DOUBLE_SHAPE,
+    ALONE_LARGE_SHAPE,
 };

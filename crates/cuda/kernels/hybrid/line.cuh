@@ -83,9 +83,46 @@ struct Line {
 #pragma unroll
         for (u32 i = 0; i < N; i++)
             if (i >= n) at[i] = ~T(0);
+#pragma unroll 1
         for (u32 round = 0; round < n; round += 2) {
             even_round();
             inner_odd_round();
         }
     }
+
+    // The lane's by themselves, where they rise and fall once at most, wherever they begin to.
+    __device__ void order_halves() {
+#pragma unroll
+        for (u32 apart = N / 2; apart > 0; apart /= 2)
+#pragma unroll
+            for (u32 i = 0; i < N; i++)
+                if (!(i & apart)) exchange(at[i], at[i | apart]);
+    }
 };
+
+// Of two runs, one behind the other, `at(i)` is the i-th: the `own` ones from place `first` on, when they
+// are merged.
+template <class T, u32 N, class At>
+__device__ inline void merge_runs(T (&to)[N], u32 own, At at, u32 left, u32 right, u32 first) {
+    if (right == 0 || !(at(left) < at(left - 1))) return;
+    // How many of those before `first` are of the left run.
+    u32 low = first > right ? first - right : 0, high = min(first, left);
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (at(left + first - middle - 1) < at(middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    u32 a = low, b = left + first - low, end = left + right;
+    T from_left = at(a), from_right = at(b);
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+        if (i >= own) break;
+        bool take_left = b >= end || (a < left && !(from_right < from_left));
+        to[i] = take_left ? from_left : from_right;
+        T next = at(take_left ? ++a : ++b);
+        from_left = take_left ? next : from_left;
+        from_right = take_left ? from_right : next;
+    }
+}

@@ -119,20 +119,24 @@ struct Local {
         Key key[LOADS];
         forget(key);
         load(key, from, [](Key code) { return code; });
-        sort(key, to, bits, codec);
+        sort(key, to, bits, codec, [&] { Places<S>::sort(shared, this->count, bin); });
     }
 
     // The same for words that are to be encoded and may differ in all bits; one at least.
-    __device__ void sort_words(const Key* from, Key* to, u32 count, const Codec<Key>& codec) {
+    template <class SortCrowded>
+    __device__ void sort_words(
+        const Key* from, Key* to, u32 count, const Codec<Key>& codec, SortCrowded sort_crowded) {
         this->count = count;
         Key key[LOADS];
         auto encode = [&](Key word) { return codec.identity ? word : codec.encode(word); };
         load(key, from, encode);
-        sort(key, to, varying_bits(key, encode(from[0])), codec);
+        sort(key, to, varying_bits(key, encode(from[0])), codec, sort_crowded);
     }
 
-    __device__ void sort(const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec) {
-        bool fetched = arrange(key, bits, [&] { Places<S>::sort(shared, count, bin); });
+    template <class SortCrowded>
+    __device__ void sort(
+        const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec, SortCrowded sort_crowded) {
+        bool fetched = arrange(key, bits, sort_crowded);
         Key* own = to + begin + lane;
         Coder<Key> coder(codec, shared.base);
         in_order(fetched, [&](auto at) {
@@ -510,33 +514,8 @@ struct Local {
             if (run >= count) return;
             u32 first = at / (2 * run) * (2 * run);
             u32 left = min(run, count - first), right = min(run, count - first - left);
-            merge_runs(line.at, own, shared.keys + first, left, right, at - first);
-        }
-    }
-
-    // The `own` keys from place `at` on, when two runs, one behind the other, are merged.
-    __device__ static void merge_runs(
-        Key (&key)[ITEMS], u32 own, const Key* runs, u32 left, u32 right, u32 at) {
-        if (right == 0 || !(runs[left] < runs[left - 1])) return;
-        // How many of those before `at` are of the left run.
-        u32 low = at > right ? at - right : 0, high = min(at, left);
-        while (low < high) {
-            u32 middle = (low + high) / 2;
-            if (runs[left + at - middle - 1] < runs[middle])
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        u32 a = low, b = left + at - low, end = left + right;
-        Key from_left = runs[a], from_right = runs[b];
-#pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            if (i >= own) break;
-            bool take_left = b >= end || (a < left && !(from_right < from_left));
-            key[i] = take_left ? from_left : from_right;
-            Key next = runs[take_left ? ++a : ++b];
-            from_left = take_left ? next : from_left;
-            from_right = take_left ? from_right : next;
+            const Key* runs = shared.keys + first;
+            merge_runs(line.at, own, [=](u32 i) { return runs[i]; }, left, right, at - first);
         }
     }
 };

@@ -101,10 +101,23 @@ constexpr LocalRow PIECE_ROWS[] = {
     {16, 256, 18, 4480, 11, 2},
 };
 
+// Small inputs.
 constexpr LocalRow ALONE_ROWS[] = {
-    {4, 512, 10, 4480, 11, 1},
-    {8, 512, 10, 4480, 11, 1},
-    {16, 512, 10, 4480, 11, 1},
+    {4, 512, 6, 2048, 11, 1},
+    {8, 512, 6, 2048, 11, 1},
+    {16, 512, 10, 4096, 11, 1},
+};
+
+// Those that are up to about twice as large, and larger. One kernel for all would run more code for the
+// smallest.
+constexpr LocalRow ALONE_DOUBLE_ROWS[] = {
+    {4, 576, 10, 4608, 11, 1},
+    {8, 512, 10, 4096, 11, 1},
+};
+
+constexpr LocalRow ALONE_LARGE_ROWS[] = {
+    {4, 1024, 10, 8192, 12, 1},
+    {8, 1024, 10, 8192, 12, 1},
 };
 
 // Threads of a block, keys a thread; threads that sort a cell, keys that each of them has, and orders
@@ -180,6 +193,15 @@ constexpr LocalRow fitted(LocalRow row, u32 value = 0) {
     return row;
 }
 
+// Half as many of a thread's keys at a time: merges take powers of two.
+constexpr LocalRow fitted_alone(LocalRow row) {
+    while (local_bytes(row, 0) > room(1)) {
+        row.items = row.items / 2 + 1;
+        row.keys = row.threads * (row.items - 2);
+    }
+    return row;
+}
+
 constexpr TogetherRow fitted(TogetherRow row) {
     u32 begins = 4 * 1024 + 1024, counts = 2 * 4 * 1024 + 512;
     u32 groups = row.threads / row.group, bins = row.group * 8 * 4 + 128;
@@ -198,7 +220,7 @@ struct Tuning {
     static constexpr LocalRow DOUBLE = fitted(row_of(DOUBLE_ROWS, KEY));
     static constexpr LocalRow LARGE = fitted(row_of(LARGE_ROWS, KEY));
     static constexpr LocalRow PIECE = fitted(row_of(PIECE_ROWS, KEY));
-    static constexpr LocalRow ALONE = fitted(row_of(ALONE_ROWS, KEY));
+    static constexpr LocalRow ALONE = fitted_alone(row_of(ALONE_ROWS, KEY));
     static constexpr TogetherRow WHOLE = fitted(row_of(TOGETHER_ROWS, KEY));
 
     template <u32 T, u32 I, u32 B, u32 D, u32 C>
@@ -218,6 +240,13 @@ struct Tuning {
         static_assert(CELL.keys <= PIECE.keys, "what is not tallied is a piece");
     };
     using Alone = CELLS_OF(ALONE);
+    // Of words of 32 and 64 bits.
+    struct LargerAlone {
+        static constexpr LocalRow DOUBLE = fitted_alone(row_of(ALONE_DOUBLE_ROWS, KEY));
+        static constexpr LocalRow LARGE = fitted_alone(row_of(ALONE_LARGE_ROWS, KEY));
+        using Double = CELLS_OF(DOUBLE);
+        using Large = CELLS_OF(LARGE);
+    };
     template <class Value>
     struct OfValues {
         static constexpr LocalRow CELL = fitted(row_of(VALUES_ROWS, KEY, sizeof(Value)), sizeof(Value));

@@ -3,8 +3,8 @@
 //!
 //! | n | what is launched |
 //! |---|---|
-//! | to 1024 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
-//! | to what one block's threads order | `alone`: one block |
+//! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
+//! | to what one block's threads order | `alone`, `alone_double`, `alone_large`: one block |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^21 | `probe`, `count`, `partition`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with a second `partition`, and `lay_out` before the first |
@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, Kind};
 use crate::launch::{Argument, Grid, Launch, Module};
 use crate::memory::{Layout, Slice, SliceMut, Span};
-use crate::onesweep::{Front, Payload, Places, Sweep, TINY};
+use crate::onesweep::{Front, Payload, Places, Sweep};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
@@ -95,6 +95,8 @@ mod row {
     pub const LOCAL_COMPOSITE: usize = 15;
     pub const LOCAL_LARGE: usize = 16;
     pub const LOCAL_TALLY: usize = 17;
+    pub const ALONE_DOUBLE: usize = 18;
+    pub const ALONE_LARGE: usize = 19;
 }
 
 /// A sort, decided.
@@ -232,11 +234,11 @@ impl Hybrid {
             });
         }
         let tuning = Tuning::of(width);
-        let method = if n <= TINY {
+        let method = if n <= tuning.tiny {
             Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
         } else {
             let kernels = Kernels::of(device, width)?;
-            match kernels.alone(n, tuning)? {
+            match kernels.alone(n)? {
                 Some(alone) => Method::Alone(alone),
                 None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
             }
@@ -414,12 +416,19 @@ impl<'a> Kernels<'a> {
     }
 
     /// In one block, if it has room for so many keys.
-    fn alone(&self, n: usize, tuning: Tuning) -> Result<Option<Launch>> {
-        let shape = self.shapes.get(row::ALONE)?;
-        match n <= tuning.alone.min(shape.tile as usize) {
-            true => Ok(Some(self.launch("alone", shape.grid(1))?)),
-            false => Ok(None),
+    fn alone(&self, n: usize) -> Result<Option<Launch>> {
+        let kernels = [
+            ("alone", row::ALONE),
+            ("alone_double", row::ALONE_DOUBLE),
+            ("alone_large", row::ALONE_LARGE),
+        ];
+        for (name, row) in kernels {
+            let shape = self.shapes.get(row)?;
+            if n <= shape.tile as usize {
+                return Ok(Some(self.launch(name, shape.grid(1))?));
+            }
         }
+        Ok(None)
     }
 
     /// The steps before `refine`, and it.

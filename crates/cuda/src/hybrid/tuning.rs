@@ -38,8 +38,8 @@ impl CellBits {
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     pub width: Width,
-    /// One block sorts up to so many keys alone, if it has room for them.
-    pub alone: usize,
+    /// One block's threads compare up to so many keys, one each.
+    pub tiny: usize,
     /// Up to so many keys are sorted in one launch of blocks that wait for each other, if these have room
     /// for them; one block is for so many keys at least, and so is a cell where they are evenly spread.
     pub together: usize,
@@ -58,7 +58,7 @@ pub struct Tuning {
 /// Measured on an H200 (docs/algorithms/hybrid.md).
 const NARROWEST: Tuning = Tuning {
     width: Width::W32,
-    alone: 4480,
+    tiny: 128,
     together: 1 << 21,
     together_block: 512,
     together_cell: 900,
@@ -76,7 +76,6 @@ const TABLE: [Tuning; 3] = [
     },
     Tuning {
         width: Width::W128,
-        alone: 4096,
         narrow_rounds: 1,
         ..NARROWEST
     },

@@ -36,7 +36,7 @@ pub const RADIX_BITS: u32 = 8;
 const RADIX: usize = 1 << RADIX_BITS;
 
 /// Keys that are compared rather than counted, at most.
-pub const TINY: usize = 1024;
+const TINY: usize = 1024;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
