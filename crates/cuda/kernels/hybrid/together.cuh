@@ -119,17 +119,21 @@ struct Together {
     }
 
     // Whether a tenth of the sample is in cells that have CROWD times their share and more bits to
-    // be sorted by. Then a pass for each byte is quicker. All blocks say the same.
+    // be sorted by, and is not what the cell's last one is: equal keys go fast. Then a pass for each
+    // byte is quicker. All blocks say the same.
     __device__ bool crowded(Digit cell) {
         constexpr u32 CROWD = 8;
         if (cell.shift == 0) return false;
-        for (u32 i = thread; i < task.cells(); i += THREADS) shared.counts[i] = 0;
+        for (u32 i = thread; i < task.cells(); i += THREADS) shared.counts[i] = shared.bases[i] = 0;
+        shared.keys[thread] = sampled;
         __syncthreads();
-        atomicAdd(&shared.counts[cell.of(sampled)], 1);
+        u32 own = cell.of(sampled);
+        atomicAdd(&shared.counts[own], 1);
+        atomicMax(&shared.bases[own], thread);
         __syncthreads();
         u32 share = (THREADS >> task.a_bits) + 1;
-        bool crowd = __syncthreads_count(shared.counts[cell.of(sampled)] > CROWD * share) > THREADS / 10;
-        return crowd;
+        bool crowds = shared.counts[own] > CROWD * share && sampled != shared.keys[shared.bases[own]];
+        return __syncthreads_count(crowds) > THREADS / 10;
     }
 
     __device__ Digit cell_of(const Window<Key>& window) const { return Digit{window.low, task.cells() - 1}; }

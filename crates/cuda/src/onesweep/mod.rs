@@ -4,8 +4,8 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
-//! | to a block's shared memory | `small`: one block, all passes |
-//! | to 2^20, keys alone to 2^21, if there is room | zeros, `together`: blocks that wait for each other |
+//! | to 5000, if a block's shared memory has room | `small`: one block, all passes |
+//! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
@@ -284,7 +284,7 @@ impl Sweep {
                 kernel: module.kernel("tiny")?,
                 threads: tiny_threads(n),
             },
-            _ if n <= small.tile as usize => Method::Small {
+            _ if n <= Tuning::of(payload).one_block.min(small.tile as usize) => Method::Small {
                 kernel: module.kernel(&format!("small_{}", payload.bytes()))?,
                 threads: small_threads(n, small),
                 shared_bytes: small.shared_bytes,

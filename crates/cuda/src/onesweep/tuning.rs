@@ -1,10 +1,12 @@
-//! Up to where blocks that wait for each other sort.
+//! From where on, and up to where, blocks that wait for each other sort.
 
 use super::Payload;
 
 /// What is decided by numbers of keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
+    /// One block sorts up to so many keys, if it has room for them.
+    pub one_block: usize,
     /// Up to so many keys are sorted in one launch of blocks that wait for each other, where none of them
     /// has more than so many tiles.
     pub together: usize,
@@ -16,6 +18,7 @@ pub struct Tuning {
 /// Measured on an H200 (docs/algorithms/onesweep.md). With more than a tile for each block, a launch for
 /// each pass takes less.
 const PAIRS: Tuning = Tuning {
+    one_block: 5000,
     together: 1 << 20,
     tiles: 1,
     block: 512,
@@ -23,11 +26,7 @@ const PAIRS: Tuning = Tuning {
 
 /// Keys alone are for a hybrid sort, and a onesweep behind it is rarely wanted: it matters more that one
 /// launch is called off sooner than many.
-const KEYS: Tuning = Tuning {
-    together: 1 << 21,
-    tiles: 2,
-    ..PAIRS
-};
+const KEYS: Tuning = Tuning { tiles: 2, ..PAIRS };
 
 impl Tuning {
     /// By what travels with the keys.

@@ -9,10 +9,15 @@ use super::{ALGORITHM, TILES};
 use crate::rig::{Rig, random};
 use crate::sorting::{Sorting, Work};
 
-/// Every size from 0 to 2100, then steps of a prime.
+/// More keys than this are for several blocks.
+const ONE_BLOCK: usize = 5000;
+
+/// Every size from 0 to 2100, then steps of a prime, and the edge between one block and several.
 fn sizes() -> impl Iterator<Item = usize> {
     let [.., largest] = TILES;
-    (0..=2100).chain((2100..=3 * largest).step_by(499).skip(1))
+    (0..=2100)
+        .chain((2100..=3 * largest).step_by(499).skip(1))
+        .chain([ONE_BLOCK, ONE_BLOCK + 1])
 }
 
 /// Keys alone, in place and from one buffer to another, taking turns.
