@@ -1,5 +1,5 @@
 //! Keys and what travels with them: by all passes of onesweep; or to their cells, and then in shared
-//! memory; or as one word, like keys alone.
+//! memory; or as one word, like keys alone, where they are many or few.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use sweepsort_core::{Digit, Spec, Width};
 use crate::algorithm::Algorithm;
 use crate::device::Device;
 use crate::error::Result;
-use crate::hybrid::{Composites, Records};
+use crate::hybrid::{Composites, Few, Records};
 use crate::memory::SliceMut;
 use crate::onesweep::{Payload, Places, RADIX_BITS, Sweep};
 use crate::plan::Ran;
@@ -23,10 +23,13 @@ pub enum Carry {
     Records(Box<Records>),
     /// Words of a key and what travels with it.
     Composites(Box<Composites>),
+    /// Words of a key and its position, by one block.
+    Few(Box<Few>),
 }
 
 impl Carry {
-    /// By that algorithm, if the device has room for it; otherwise by onesweep.
+    /// By that algorithm, if the device has room for it; otherwise by onesweep. Where the choice is the
+    /// engine's, few keys go by one block that has room for them.
     ///
     /// # Errors
     /// As [`Sweep::new`].
@@ -47,6 +50,11 @@ impl Carry {
                 return Ok(Carry::Records(Box::new(records)));
             }
         }
+        if spec.algorithm == Algorithm::AUTO
+            && let Some(few) = Few::new(device, n, width, payload, spec)?
+        {
+            return Ok(Carry::Few(Box::new(few)));
+        }
         Sweep::new(device, n, width, payload, spec).map(Carry::Sweep)
     }
 
@@ -54,7 +62,7 @@ impl Carry {
     pub fn algorithm(&self) -> Algorithm {
         match self {
             Carry::Sweep(_) => Algorithm::Onesweep,
-            Carry::Records(_) | Carry::Composites(_) => Algorithm::Hybrid,
+            Carry::Records(_) | Carry::Composites(_) | Carry::Few(_) => Algorithm::Hybrid,
         }
     }
 
@@ -64,6 +72,7 @@ impl Carry {
             Carry::Sweep(sweep) => sweep.workspace_bytes(),
             Carry::Records(records) => records.workspace_bytes(),
             Carry::Composites(composites) => composites.workspace_bytes(),
+            Carry::Few(_) => 0,
         }
     }
 
@@ -73,6 +82,7 @@ impl Carry {
             Carry::Sweep(_) => Digit::cover(bits, RADIX_BITS),
             Carry::Records(records) => records.digits(),
             Carry::Composites(composites) => composites.digits(),
+            Carry::Few(_) => Vec::new(),
         }
     }
 
@@ -98,6 +108,7 @@ impl Carry {
                 Carry::Composites(composites) => {
                     composites.enqueue(stream, places, workspace, clock)
                 }
+                Carry::Few(few) => few.enqueue(stream, places, clock),
             }
         }
     }
@@ -111,6 +122,7 @@ impl Carry {
             Carry::Sweep(sweep) => sweep.ran(stream, workspace),
             Carry::Records(records) => records.ran(stream, workspace),
             Carry::Composites(composites) => composites.ran(stream, workspace),
+            Carry::Few(few) => Ok(few.ran()),
         }
     }
 }

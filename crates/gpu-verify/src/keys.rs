@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use anyhow::Result;
 use sweepsort_core::{Codec, Nan, Order, Shape, Spec, Word};
+use sweepsort_cuda::Ran;
 use sweepsort_testkit::{Ordered, Wanted, oracle};
 
 use crate::rig::{Rig, same};
@@ -38,19 +39,20 @@ impl<W: Word> Keys<W> {
         }
     }
 
-    /// Sorts them, in place or from one buffer to another, and compares.
+    /// Sorts them, in place or from one buffer to another, and compares. Returns what has sorted them.
     ///
     /// # Errors
     /// What is not as it must be.
-    pub fn sort(&self, rig: &Rig, in_place: bool) -> Result<()> {
+    pub fn sort(&self, rig: &Rig, in_place: bool) -> Result<Ran> {
         let (stream, n) = (&rig.stream, self.before.len());
         let plan = rig.plan(Shape::keys(n, W::WIDTH), &self.spec)?;
         let mut workspace = rig.workspace(&plan)?;
         let mut keys = stream.upload(&self.before)?;
         if in_place {
             plan.sort::<W>(stream, (&mut keys).into(), (&mut workspace).into())?;
-            rig.sorted_by(&self.spec.algorithm, &plan, &mut workspace)?;
-            return same("the keys", &stream.download(&keys)?, &self.sorted);
+            let ran = rig.sorted_by(&self.spec.algorithm, &plan, &mut workspace)?;
+            same("the keys", &stream.download(&keys)?, &self.sorted)?;
+            return Ok(ran);
         }
         let mut to = stream.alloc::<W>(n)?;
         plan.sort_to::<W>(
@@ -59,8 +61,9 @@ impl<W: Word> Keys<W> {
             (&mut to).into(),
             (&mut workspace).into(),
         )?;
-        rig.sorted_by(&self.spec.algorithm, &plan, &mut workspace)?;
+        let ran = rig.sorted_by(&self.spec.algorithm, &plan, &mut workspace)?;
         same("the source", &stream.download(&keys)?, &self.before)?;
-        same("the keys", &stream.download(&to)?, &self.sorted)
+        same("the keys", &stream.download(&to)?, &self.sorted)?;
+        Ok(ran)
     }
 }

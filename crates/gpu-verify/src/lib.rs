@@ -25,8 +25,10 @@
 //! | `hybrid/32` to `128`, `count/…` | keys alone in every pattern, type and order, around every threshold |
 //! | `hybrid/forced` | algorithms asked for by name: what each sorts, and what it refuses |
 //! | `hybrid/canaries` | keys alone at every address, workspaces that hold anything |
+//! | `hybrid/sift` | keys of which many are common, with every kind of others |
 //! | `hybrid/graph` | one graph for each width and size, replayed with every pattern |
 //! | `hybrid/streams` | keys alone of all widths sorted at once, two streams sharing a plan |
+//! | `few/…` | few keys with values and indexes, by any bits: one block, around every size where it changes |
 //! | `large/…`, `hybrid/large/…` | 2^24 to 2^32 + 3 keys, checked on the device: order, multiset, stability |
 //!
 //! Those were the CUDA engine's. The wgpu engine's own:

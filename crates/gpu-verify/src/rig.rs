@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use sweepsort_core::{Shape, Width, Word};
 use sweepsort_cuda::cudarc::driver::CudaGraph;
 use sweepsort_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use sweepsort_cuda::{Buffer, Codec, Device, Plan, Spec, Stream};
+use sweepsort_cuda::{Buffer, Codec, Device, Plan, Ran, Spec, Stream};
 
 use crate::checks;
 
@@ -44,19 +44,21 @@ impl Rig {
         Ok(self.stream.alloc(plan.workspace_bytes())?)
     }
 
-    /// Whether the algorithm that was asked for has sorted, and no other; `auto` leaves the choice.
+    /// Whether the algorithm that was asked for has sorted, and no other; `auto` leaves the choice. Returns
+    /// what has.
     pub fn sorted_by(
         &self,
         algorithm: &str,
         plan: &Plan,
         workspace: &mut Buffer<u8>,
-    ) -> Result<()> {
-        let ran = plan.ran(&self.stream, &workspace.into())?.algorithm;
+    ) -> Result<Ran> {
+        let ran = plan.ran(&self.stream, &workspace.into())?;
         ensure!(
-            algorithm == "auto" || algorithm == ran,
-            "{ran} has sorted, not {algorithm}"
+            algorithm == "auto" || algorithm == ran.algorithm,
+            "{} has sorted, not {algorithm}",
+            ran.algorithm
         );
-        Ok(())
+        Ok(ran)
     }
 
     /// Whether nothing was written outside of a buffer.

@@ -77,7 +77,7 @@ impl<W: Word> Sorting<W> {
     /// What is not as it must be.
     pub fn run(&self, rig: &Rig, work: Work, in_place: bool) -> Result<()> {
         match work {
-            Work::Keys => self.alone.sort(rig, in_place),
+            Work::Keys => self.alone.sort(rig, in_place).map(drop),
             Work::Pairs(1) => self.pairs::<u8>(rig, in_place, true),
             Work::Pairs(2) => self.pairs::<u16>(rig, in_place, true),
             Work::Pairs(4) => self.pairs::<u32>(rig, in_place, true),

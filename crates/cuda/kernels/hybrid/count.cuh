@@ -4,6 +4,8 @@
 //     counts += counters
 //     few cells: the last block to be done lays them out (lay_out.cuh)
 //
+// Or, where many keys are common, it sifts these (sift.cuh).
+//
 // A counter is half a word: 2^16 of them are 128 KB. One that has reached FULL gives up so many keys to
 // counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
 // threads' rounds, which is less than FULL again.
@@ -18,9 +20,9 @@
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
 
-#include "dictionary.cuh"
 #include "lay_out.cuh"
 #include "read.cuh"
+#include "sift.cuh"
 #include "window.cuh"
 
 template <class Key, u32 LANES = 4>
@@ -30,7 +32,7 @@ struct Count {
     static constexpr u32 KEYS = Reader<Key, LANES>::KEYS;
     // Keys that a block reads at a time.
     static constexpr u32 TILE = THREADS * LANES * KEYS;
-    using ByDictionary = CountByDictionary<Key, THREADS, LANES>;
+    using Sifts = Sift<Key, THREADS, LANES>;
     static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
     // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
     static constexpr u32 MANY = 6;
@@ -71,8 +73,7 @@ struct Count {
             let_next_kernel_in();
         wait_for_earlier_kernels();
         u32 path = task.choice->path;
-        if (turn == 0 && path == FEW)
-            return count_by_dictionary<ByDictionary>(task, counters, shared.range, shared.lay_out);
+        if (turn == 0 && path == SIFT) return sift_common<Sifts>(task, counters, shared.lay_out.last);
         if (path != HYBRID || (turn > 0 && !task.choice->missed)) return;
         if (turn > 0) load_first();
         Window<Key> window(known_range(turn), task.cell_bits());

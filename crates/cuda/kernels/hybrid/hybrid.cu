@@ -9,7 +9,10 @@
 //     local_4, local_8, local_16            instead of local: cells of keys with values of so many bytes
 //     partition_composite, local_composite, local_refined_composite
 //                                           of 64 bits: 32-bit keys and what they carry, as words
+//     weave                                 common keys, which count has sifted, and the rest
 //     alone, alone_double, alone_large      instead of all these, for small ones
+//     alone_records, alone_records_large    of 64 bits: the same for 32- and 64-bit keys with what travels
+//                                           with them
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
 #include "tuning.cuh"
@@ -23,15 +26,15 @@ __device__ Shared& shared_as() {
 
 using T = Tuning<Key>;
 
-// Grid: task.probe_blocks. Shared: none but its own.
+// Grid: task.probe_blocks.
+static_assert(sizeof(Probe<Key>::Shared) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(Probe<Key>::THREADS, 1)
 probe(const __grid_constant__ Task<Key> task) {
-    __shared__ Probe<Key>::Shared shared;
-    Probe<Key>(task, shared).run();
+    Probe<Key>(task, shared_as<Probe<Key>::Shared>()).run();
 }
 
-// Grid: up to one block a multiprocessor. Shared: two bytes a cell, and at least what a dictionary takes.
-static_assert(sizeof(Count<Key>::ByDictionary::Table) + sizeof(Count<Key>::Shared) <= SHARED_KB * 1024,
+// Grid: up to one block a multiprocessor. Shared: two bytes a cell, and at least what sifting takes.
+static_assert(sizeof(Count<Key>::Sifts::Table) + sizeof(Count<Key>::Shared) <= SHARED_KB * 1024,
               "it does not fit");
 extern "C" __global__ void __launch_bounds__(Count<Key>::THREADS, 1)
 count(const __grid_constant__ Task<Key> task, u32 turn) {
@@ -44,6 +47,13 @@ extern "C" __global__ void __launch_bounds__(LayOut<Key>::THREADS, 1)
 lay_out(const __grid_constant__ Task<Key> task) {
     __shared__ LayOut<Key>::Shared shared;
     LayOut<Key>(task, shared).run();
+}
+
+// Grid: up to one block a multiprocessor. Behind the onesweep.
+static_assert(sizeof(Dictionary<Key>) <= Dictionary<Key>::most_bytes(), "the host has room for it");
+extern "C" __global__ void __launch_bounds__(Weave<Key>::THREADS, 1)
+weave(const __grid_constant__ Task<Key> task) {
+    Weave<Key>(task, shared_as<Weave<Key>::Shared>()).run();
 }
 
 #define PARTITION(name, S)                                                            \
@@ -143,6 +153,19 @@ ALONE(alone_double, T::LargerAlone::Double)
 ALONE(alone_large, T::LargerAlone::Large)
 #endif
 
+#if SWEEPSORT_KEY_BITS == 64
+// Grid: 1. Shared: RecordsShared, and behind it the keys and their values.
+#define ALONE_RECORDS(name, S)                                                      \
+    static_assert(sizeof(RecordsShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(               \
+        const __grid_constant__ RecordsTask task) {                                 \
+        AloneRecords<S>(task, shared_as<RecordsShared<S>>()).run();                 \
+    }
+
+ALONE_RECORDS(alone_records, T::AloneRecords::Few)
+ALONE_RECORDS(alone_records_large, T::AloneRecords::More)
+#endif
+
 // Grid: as many blocks as run at a time.
 static_assert(sizeof(RefineShared<T::Refined>) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(T::Refined::THREADS, T::Refined::BLOCKS)
@@ -194,6 +217,11 @@ constexpr KernelShape alone_shape() {
 }
 
 template <class S>
+constexpr KernelShape records_shape() {
+    return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(RecordsShared<S>)};
+}
+
+template <class S>
 constexpr KernelShape large_shape() {
     return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(LargeShared<S>)};
 }
@@ -206,8 +234,11 @@ constexpr KernelShape values_shape() {
 #if SWEEPSORT_KEY_BITS == 64
 constexpr KernelShape COMPOSITE_PARTITION_SHAPE = partition_shape<Composite::Wide>();
 constexpr KernelShape COMPOSITE_SHAPE = local_shape<Composite::Cell>();
+constexpr KernelShape ALONE_RECORDS_SHAPE = records_shape<T::AloneRecords::Few>();
+constexpr KernelShape ALONE_RECORDS_LARGE_SHAPE = records_shape<T::AloneRecords::More>();
 #else
 constexpr KernelShape COMPOSITE_PARTITION_SHAPE = {0, 0, 0, 0}, COMPOSITE_SHAPE = {0, 0, 0, 0};
+constexpr KernelShape ALONE_RECORDS_SHAPE = {0, 0, 0, 0}, ALONE_RECORDS_LARGE_SHAPE = {0, 0, 0, 0};
 #endif
 
 #if SWEEPSORT_KEY_BITS < 128
@@ -220,8 +251,8 @@ constexpr KernelShape ALONE_DOUBLE_SHAPE = {0, 0, 0, 0}, ALONE_LARGE_SHAPE = {0,
 
 // In the order of crates/cuda/src/hybrid/mod.rs.
 extern "C" __device__ KernelShape hybrid_shapes[] = {
-    {Probe<Key>::THREADS, Probe<Key>::TILE, 1, 0},
-    {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::ByDictionary::Table)},
+    {Probe<Key>::THREADS, Probe<Key>::TILE, 1, sizeof(Probe<Key>::Shared)},
+    {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::Sifts::Table)},
     {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
     partition_shape<T::Wide>(),
     partition_shape<T::Narrow>(),
@@ -240,4 +271,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     TALLY_SHAPE,
     ALONE_DOUBLE_SHAPE,
     ALONE_LARGE_SHAPE,
+    {Weave<Key>::THREADS, Weave<Key>::TILE* Weave<Key>::KEYS, 1, sizeof(Weave<Key>::Shared)},
+    ALONE_RECORDS_SHAPE,
+    ALONE_RECORDS_LARGE_SHAPE,
 };

@@ -15,8 +15,8 @@
 // expected (places.cuh).
 #pragma once
 
-#include "dictionary.cuh"
 #include "line.cuh"
+#include "read.cuh"
 #include "task.cuh"
 #include "warp.cuh"
 
@@ -74,12 +74,6 @@ struct LocalShared {
     u32 bin_shift;
     // What has been subtracted from every code.
     typename S::Key base;
-};
-
-// Two neighbours, read and written at once where they are no more than 16 bytes.
-template <class T>
-struct alignas(sizeof(T) <= 8 ? 2 * sizeof(T) : sizeof(T)) Two {
-    T first, second;
 };
 
 template <bool FIRST, class A, class B>
@@ -469,16 +463,21 @@ struct Local {
 
     // The highest bit in which not all keys are as the first one, and one more. Two barriers.
     __device__ u32 varying_bits(const Key (&key)[LOADS], Key first) {
-        constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
-        if (thread < WORDS) shared.varying[thread] = 0;
         Key varying = 0;
 #pragma unroll
         for (u32 j = 0; j < LOADS; j++)
             if (j * THREADS + thread < count) varying |= key[j] ^ first;
+        return highest_bit(varying);
+    }
+
+    // The highest bit that any thread has, and one more. Two barriers.
+    __device__ u32 highest_bit(Key own) {
+        constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
+        if (thread < WORDS) shared.varying[thread] = 0;
         __syncthreads();
 #pragma unroll
         for (u32 w = 0; w < WORDS; w++) {
-            u32 word = or_of_warp(u32(varying >> (32 * w)));
+            u32 word = or_of_warp(u32(own >> (32 * w)));
             if (lane == 0 && word) atomicOr(&shared.varying[w], word);
         }
         __syncthreads();
@@ -542,7 +541,6 @@ __device__ inline u32 wait_for_partitions(const Task<Key>& task) {
 template <class S>
 __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<S>& shared) {
     u32 path = wait_for_partitions(task);
-    if (path == FEW) return write_by_dictionary(task);
     if (path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
     if (threadIdx.x == 0) shared.base = task.choice->base;

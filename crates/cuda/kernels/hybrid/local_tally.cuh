@@ -213,7 +213,6 @@ template <class S>
 __device__ inline void tally_cell(const Task<typename S::Key>& task, TallyShared<S>& shared) {
     using Key = typename S::Key;
     u32 path = wait_for_partitions(task);
-    if (path == FEW) return write_by_dictionary(task);
     if (path != HYBRID) return;
     u32 begin = task.begins[blockIdx.x], count = task.begins[blockIdx.x + 1] - begin;
     if (task.choice->large) task.clear_steps();

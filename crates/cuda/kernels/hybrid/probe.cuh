@@ -16,12 +16,13 @@
 //                 level, each RADIX_BITS below the one before, the first just below the window: for keys
 //                 of a crowded cell, too many for one local sort, to be refined; if they are all equal, a
 //                 count alone, the last thing to be done to them
-// What is predicted only decides about speed.
+// Where many keys of the sample share their cells, a larger one may show that sifting the common ones is
+// faster than either (census.cuh). What is predicted only decides about speed.
 //
 // Grid: probe_blocks; one for a sample.
 #pragma once
 
-#include "dictionary.cuh"
+#include "census.cuh"
 #include "read.cuh"
 #include "times.cuh"
 #include "window.cuh"
@@ -37,14 +38,20 @@ struct Probe {
     static constexpr u32 COARSE_BITS = 9;
     // By which refine tells apart what is in a cell.
     static constexpr u32 RADIX_BITS = PART_BITS;
+    // What refine takes besides that, whatever it has to do, if a tenth of a count took a second for so many
+    // bytes.
+    static constexpr float REFINE_BYTES = 1e9;
     // So often on average until equal keys are told apart by what they carry.
     static constexpr u32 PAYLOAD_LEVELS = 2;
     static constexpr u32 SLOT_BITS = 13, SLOTS = 1 << SLOT_BITS;
     // Of a slot: not all of its keys are equal.
     static constexpr u32 MIXED = 1u << 31;
 
-    using Few = MakeDictionary<Key, THREADS>;
-    static_assert(Few::ITEMS == ITEMS, "it is shown the sample");
+    // Threads that have a key with a slot of its own: more, and keys are not common.
+    static constexpr u32 MOST_ALONE = THREADS / 2;
+
+    using Common = Census<Key, THREADS>;
+    static_assert(Common::ITEMS == ITEMS, "it is shown the sample");
     static constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
 
     struct OfSample {
@@ -59,7 +66,7 @@ struct Probe {
         u32 crowd, neighbours, alone;
         union {
             OfSample sample;
-            typename Few::Shared few;
+            typename Common::Shared common;
         };
         // Of each slot, some bits of the hash of one of its keys.
         u8 names[SLOTS];
@@ -75,7 +82,9 @@ struct Probe {
     const Task<Key>& task;
     Shared& shared;
     Key code[ITEMS];
-    // Whether more than a few threads have a key that is in the sample only once.
+    // What the faster of the two sorts takes, and what onesweep does, as predicted.
+    u32 predicted, onesweep;
+    // Whether many keys have a slot of their own.
     bool distinct = false;
 
     __device__ Probe(const Task<Key>& task, Shared& shared) : task(task), shared(shared) {}
@@ -96,9 +105,9 @@ struct Probe {
         if (threadIdx.x == 0) task.ranges[blockIdx.x] = range;
         if (!task.may_onesweep) return;
         choose(range);
-        if (task.carries != KEYS_ALONE || distinct) return;
+        if (task.dictionary == nullptr || distinct) return;
         __syncthreads();
-        Few(task, shared.few).run(code);
+        Common(task, shared.common).run(code, predicted, onesweep);
     }
 
     __device__ Range<Key> range_of_all() {
@@ -145,7 +154,9 @@ struct Probe {
         StageTimes times = stage_times<Key>(composites);
         u32 bits = task.cell_bits(), bytes = varying_bytes(), equal = 0;
         Window<Key> window(range, bits);
-        u32 low = window.low, onesweep = times.count + bytes * times.pass;
+        u32 low = window.low;
+        // It copies where nothing varies.
+        onesweep = times.count + max(bytes, 1u) * times.pass;
         u32 hybrid = times.count + (task.b_bits ? 2 : 1) * times.partition + times.local;
         Digit coarse{low + bits - min(bits, COARSE_BITS), (1 << COARSE_BITS) - 1};
 #pragma unroll
@@ -165,6 +176,8 @@ struct Probe {
             Crowd crowd = crowded(shift, coarse);
             if (shift == low && crowd.large) hybrid += times.local_large - times.local;
             hybrid += times.refine * crowd.mixed / SAMPLE;
+            if (shift == low && !composites && crowd.mixed >= SAMPLE / 32)
+                hybrid += u32(REFINE_BYTES / (float(task.n) * sizeof(Key)));
             u32 more = max(equal, crowd.equal) - equal;
             // Composites of equal keys are refined by what these carry. Equal keys alone do not need the
             // local sort, but for the count.
@@ -178,6 +191,7 @@ struct Probe {
             clear_slots();
             __syncthreads();
         }
+        predicted = min(hybrid, onesweep);
         if (threadIdx.x == 0) task.choose(hybrid < onesweep ? HYBRID : ONESWEEP);
     }
 
@@ -270,7 +284,7 @@ struct Probe {
             add_crowd(crowd);
             __syncthreads();
         }
-        distinct = shared.alone > Few::MOST_ALONE;
+        distinct = shared.alone > MOST_ALONE;
         crowd = shared.crowd;
         u32 equal = crowd & 0xffff, mixed = crowd >> 16, rest = SAMPLE - equal - mixed;
         if (shared.neighbours > rest * coarse_fill) mixed += rest;

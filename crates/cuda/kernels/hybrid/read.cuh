@@ -6,6 +6,12 @@
 
 #include "task.cuh"
 
+// Two neighbours, read and written at once where they are no more than 16 bytes.
+template <class T>
+struct alignas(sizeof(T) <= 8 ? 2 * sizeof(T) : sizeof(T)) Two {
+    T first, second;
+};
+
 template <class Key, u32 LANES>
 struct Reader {
     static constexpr u32 KEYS = 16 / sizeof(Key);

@@ -9,6 +9,8 @@
 //     refine      cells that are too large, by their next digits, until all pieces fit (refine.cuh)
 //     local       each of these pieces
 //
+// or, where many keys are common, count and weave, with the onesweep between (dictionary.cuh).
+//
 // A cell is what `cell_bits` neighbouring bits of the code say, the window; above the window all keys
 // agree. Codes that lie on both sides of a multiple of a power of two differ in more bits than they
 // need: then a base is subtracted from all of them (window.cuh). The window's upper a_bits are the first
@@ -32,8 +34,9 @@ enum Path : u32 {
     HYBRID = 0,
     // The steps above do nothing: the passes of onesweep, enqueued behind them, sort.
     ONESWEEP = 1,
-    // Few distinct keys are counted and written: count and local do it, the others nothing (dictionary.cuh).
-    FEW = 2,
+    // Common keys are counted, the rest is sorted by the onesweep behind, and both are woven: count, that
+    // onesweep and weave do it, the others nothing (dictionary.cuh).
+    SIFT = 2,
 };
 
 // What goes with the keys.
@@ -128,6 +131,9 @@ struct Coder : Codec<Key> {
     }
 };
 
+template <class Key>
+struct Dictionary;
+
 // What the device finds out and decides. It begins as zeros.
 template <class Key>
 struct Choice {
@@ -138,6 +144,9 @@ struct Choice {
     // Bits above the window in which keys differ (together.cuh).
     Key varying;
     u32 path;
+    // Where common keys are sifted: how many others there are, fillers included. The onesweep behind reads
+    // it beside the path (onesweep/task.cuh).
+    u32 rest;
     // The window's lowest bit.
     u32 low;
     // Whether keys lie outside of the window that the probe's sample shows (count.cuh).
@@ -204,6 +213,10 @@ struct Task {
     // Keys of the largest cell that local_large sorts, if that is more than local_keys.
     u32 large_keys;
     Range<Key>* ranges;
+    // Where the probe may make a dictionary, and where the onesweep behind sorts what it has not: n keys.
+    // Null: neither.
+    Dictionary<Key>* dictionary;
+    Key* rest;
     // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
     Choice<u64>* words;
     Codec<Key> codec;

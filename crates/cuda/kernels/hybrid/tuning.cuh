@@ -8,6 +8,7 @@
 
 #include "../limits.cuh"
 #include "alone.cuh"
+#include "alone_records.cuh"
 #include "composite.cuh"
 #include "count.cuh"
 #include "lay_out.cuh"
@@ -19,6 +20,7 @@
 #include "places.cuh"
 #include "probe.cuh"
 #include "refine.cuh"
+#include "weave.cuh"
 #ifndef __CUDACC_RTC__
 #include "together.cuh"
 #endif
@@ -120,6 +122,15 @@ constexpr LocalRow ALONE_LARGE_ROWS[] = {
     {8, 1024, 10, 8192, 12, 1},
 };
 
+// Of words that keys and their places make, and for more of them.
+constexpr LocalRow ALONE_RECORDS_ROWS[] = {
+    {8, 512, 6, 2048, 11, 1},
+};
+
+constexpr LocalRow ALONE_RECORDS_LARGE_ROWS[] = {
+    {8, 1024, 10, 8192, 12, 1},
+};
+
 // Threads of a block, keys a thread; threads that sort a cell, keys that each of them has, and orders
 // at a time.
 struct TogetherRow {
@@ -202,6 +213,18 @@ constexpr LocalRow fitted_alone(LocalRow row) {
     return row;
 }
 
+// Two orders beside the words; what else there is room for is for keys and values.
+constexpr LocalRow fitted_records(LocalRow row) {
+    while (local_bytes(row, 0) + 4 * row.keys > room(1)) {
+        row.keys /= 2;
+        if (row.items > 6)
+            row.items = row.items / 2 + 1;
+        else
+            row.threads /= 2;
+    }
+    return row;
+}
+
 constexpr TogetherRow fitted(TogetherRow row) {
     u32 begins = 4 * 1024 + 1024, counts = 2 * 4 * 1024 + 512;
     u32 groups = row.threads / row.group, bins = row.group * 8 * 4 + 128;
@@ -246,6 +269,13 @@ struct Tuning {
         static constexpr LocalRow LARGE = fitted_alone(row_of(ALONE_LARGE_ROWS, KEY));
         using Double = CELLS_OF(DOUBLE);
         using Large = CELLS_OF(LARGE);
+    };
+    // Of words of 64 bits alone.
+    struct AloneRecords {
+        static constexpr LocalRow FEW = fitted_records(row_of(ALONE_RECORDS_ROWS, KEY));
+        static constexpr LocalRow MORE = fitted_records(row_of(ALONE_RECORDS_LARGE_ROWS, KEY));
+        using Few = CELLS_OF(FEW);
+        using More = CELLS_OF(MORE);
     };
     template <class Value>
     struct OfValues {

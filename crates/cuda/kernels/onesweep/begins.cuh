@@ -8,7 +8,8 @@
 // The buffers are numbered from the last move backwards: RESULT, SCRATCH, RESULT, SCRATCH, ... (or
 // RESULT, SCRATCH, OTHER, SCRATCH, ...). The first move reads SOURCE. If it would then write to what
 // it reads, or if there is no move although the result lies elsewhere, one of the constant passes
-// moves too: it copies.
+// moves too: it copies. The rest of a hybrid sort's keys is sorted in place, where it lies: SCRATCH and
+// RESULT change their parts.
 //
 // Before a hybrid sort's local one two passes move, by the digits of its cells.
 #pragma once
@@ -27,13 +28,14 @@ struct Begins {
     __device__ static void run(const Task<Key>& task, Shared& shared) {
         wait_for_earlier_kernels();
         let_next_kernel_in();
-        if (!task.goes()) {
+        if (!task.goes() && !task.sorts_rest()) {
             if (task.has_cells()) run_cells(task, shared);
             return;
         }
+        u64 n = task.count();
         for (u32 pass = 0; pass < task.passes; pass++) {
             u64 count = task.histograms[pass * RADIX + threadIdx.x];
-            bool constant = __syncthreads_or(count == task.n || task.digit(pass).mask == 0);
+            bool constant = __syncthreads_or(count == n || task.digit(pass).mask == 0);
             task.begins_of(pass, 0)[threadIdx.x] = shared.scan.exclusive(count);
             if (threadIdx.x == 0) shared.constant[pass] = constant;
         }
@@ -63,20 +65,21 @@ struct Begins {
     }
 
     __device__ static void route(const Task<Key>& task, const u32* constant, Route* routes) {
-        bool apart = task.has(RECORDS) || task.has(APART);
+        bool apart = task.has(RECORDS) || task.has(APART), rest = task.sorts_rest();
+        u32 result = rest ? SCRATCH : RESULT, scratch = rest ? RESULT : SCRATCH;
         u32 moves = 0;
         for (u32 pass = 0; pass < task.passes; pass++) moves += !constant[pass];
-        bool copy = !task.has(IN_PLACE) ? moves == 0 : apart ? moves == 1 : moves % 2 == 1;
+        bool copy = !task.has(IN_PLACE) && !rest ? moves == 0 : apart ? moves == 1 : moves % 2 == 1;
         moves += copy;
 
-        u32 done = 0, at = SOURCE;
+        u32 done = 0, at = rest ? SCRATCH : SOURCE;
         for (u32 pass = 0; pass < task.passes; pass++) {
             Route route = {Route::SKIP, at, at, false, false, task.digit(pass), false};
             if (!constant[pass] || copy) {
                 route.does = constant[pass] ? Route::COPY : Route::SORT;
                 if (constant[pass]) copy = false;
                 u32 left = moves - done - 1;
-                route.to = left == 0 ? RESULT : left % 2 == 1 ? SCRATCH : apart ? OTHER : RESULT;
+                route.to = left == 0 ? result : left % 2 == 1 ? scratch : apart ? OTHER : result;
                 route.first = done == 0;
                 route.last = left == 0;
                 at = route.to;

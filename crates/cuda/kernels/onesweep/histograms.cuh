@@ -84,18 +84,19 @@ struct Histograms {
         for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
         __syncthreads();
         wait_for_earlier_kernels();
-        bool goes = task.goes();
+        bool rest = task.sorts_rest(), goes = rest || task.goes();
         if (goes || task.has_cells()) clear_states(goes ? task.passes : 2);
         if (!goes) return;
-        const Key* keys = task.keys[SOURCE];
+        const Key* keys = task.keys[rest ? SCRATCH : SOURCE];
+        u64 n = task.count();
 
         // Keys before the first whole vector, and after the last.
         u64 head = (16 - u64(keys) % 16) % 16 / sizeof(Key);
-        if (head > task.n) head = task.n;
-        u64 vectors = (task.n - head) / KEYS, tail = head + vectors * KEYS;
+        if (head > n) head = n;
+        u64 vectors = (n - head) / KEYS, tail = head + vectors * KEYS;
         if (blockIdx.x == 0) {
             if (threadIdx.x < head) count(keys[threadIdx.x]);
-            if (threadIdx.x < task.n - tail) count(keys[tail + threadIdx.x]);
+            if (threadIdx.x < n - tail) count(keys[tail + threadIdx.x]);
         }
 
         const uint4* from = reinterpret_cast<const uint4*>(keys + head);

@@ -5,7 +5,7 @@
 //     pass_0_range_wide      keys alone, where bits outside the range tell equal keys apart; of 8 and
 //                            16 bits all keys alone
 //     together_V             instead of all these, for middle sizes
-//     small_V, tiny          instead of all these, for small ones
+//     small_V, tiny          instead of all these, for small ones; of 32 and 64 bits tiny alone
 //     disordered_V           a pass_V with a ranker that is wrong on purpose, for the proof; 32-bit keys
 //                            only
 //     onesweep_shapes        what the host must know of them
@@ -68,8 +68,7 @@ constexpr KernelShape block_shape() {
 
 #define KERNELS(V, T)                \
     PASS(pass_##V##_wide, T::Wide)   \
-    BLOCK(together_##V, T::Together) \
-    BLOCK(small_##V, T::Alone)
+    BLOCK(together_##V, T::Together)
 
 using Keys = Tuning<Key, Nothing, Check::BITS>;
 using Ranges = Tuning<Key, Nothing, Check::TAGS>;
@@ -82,16 +81,30 @@ PASS(pass_0_wide, Keys::Wide)
 #endif
 PASS(pass_0_range_wide, Ranges::Wide)
 BLOCK(together_0, Keys::Together)
-BLOCK(small_0, Keys::Alone)
 KERNELS(4, Values4)
 KERNELS(8, Values8)
 KERNELS(16, Values16)
+#if SWEEPSORT_KEY_BITS != 32 && SWEEPSORT_KEY_BITS != 64
+BLOCK(small_0, Keys::OneBlock::Alone)
+BLOCK(small_4, Values4::OneBlock::Alone)
+BLOCK(small_8, Values8::OneBlock::Alone)
+BLOCK(small_16, Values16::OneBlock::Alone)
+#endif
 #if SWEEPSORT_KEY_BITS == 32
 PASS(disordered_0, Keys::Disordered)
 PASS(disordered_4, Values4::Disordered)
 #endif
 
-#define SHAPES(T) pass_shape<T::Wide>(), block_shape<T::Together>(), block_shape<T::Alone>()
+// Of none where there is no such kernel.
+template <class T>
+constexpr KernelShape small_shape() {
+    if constexpr (T::HAS_ALONE)
+        return block_shape<typename T::OneBlock::Alone>();
+    else
+        return {0, 0, 0, 0};
+}
+
+#define SHAPES(T) pass_shape<T::Wide>(), block_shape<T::Together>(), small_shape<T>()
 
 // histograms, then for each payload wide, together and small; in the end disordered.
 extern "C" __device__ KernelShape onesweep_shapes[] = {

@@ -85,6 +85,8 @@ struct PassShared {
     u32 ticket;
     // What is taken off every code by the first move.
     Key base;
+    // Of all portions.
+    u64 all_keys;
     // Read anew where digits are taken a second time: else the compiler keeps all of them, and
     // spills.
     volatile u32 shift;
@@ -250,7 +252,7 @@ struct Pass {
         u32 before = look_back<AHEAD>(state, tile);
         if (tile > 0) publish(state, INCLUSIVE, before + total);
         // The last tile's sum is what the next portion goes on from.
-        if (tile + 1 == tiles() && start + count < task.n) next_begins[thread] = begin + before + total;
+        if (tile + 1 == tiles() && start + count < shared.all_keys) next_begins[thread] = begin + before + total;
 
         shared.bases[thread] = begin + before - tile_begin;
     }
@@ -322,6 +324,7 @@ struct Pass {
         if (thread == 0) {
             shared.ticket = atomicAdd(ticket, 1);
             shared.shift = digit.shift;
+            shared.all_keys = task.count();
             shared.base = task.has_cells() && !task.goes() ? *task.cells.base : Key(0);
         }
         __syncthreads();
@@ -403,11 +406,11 @@ struct Pass {
 
     __device__ void run(u32 pass, u32 portion) {
         wait_for_earlier_kernels();
-        if (!task.goes() && !task.has_cells()) return;
+        if (!task.goes() && !task.sorts_rest() && !task.has_cells()) return;
         route = task.routes[pass];
-        start = u64(portion) * task.portion_tiles * TILE;
-        u64 left = task.n - start;
-        count = u32(min(left, u64(task.portion_tiles) * TILE));
+        u64 n = task.count(), portion_keys = u64(task.portion_tiles) * TILE;
+        start = min(n, portion * portion_keys);
+        count = u32(min(n - start, portion_keys));
         if (route.does == Route::COPY) {
             copy();
         } else if (route.does == Route::SORT) {

@@ -61,8 +61,9 @@ enum Flags : u32 {
     APART = 8,
 };
 
-// What tells an enqueued sort that it is wanted; hybrid/task.cuh has the same.
-constexpr u32 GO = 1;
+// What tells an enqueued sort that it is wanted, or only for the rest of a hybrid sort's keys;
+// hybrid/task.cuh has the same.
+constexpr u32 GO = 1, SORT_REST = 2;
 
 // What blocks that wait for each other agree on. It begins as zeros.
 template <class Key>
@@ -88,8 +89,8 @@ struct Task {
     u32* tickets;
     u32* states;
     Agreed<Key>* agreed;
-    // Where it is decided whether this sort is to be done at all: GO; or else nothing is, or where there
-    // are cells, only the two passes over their digits. Null: it is.
+    // Where it is decided whether this sort is to be done at all: GO; or SORT_REST, and of how many keys;
+    // or else nothing is, or where there are cells, only the two passes over their digits. Null: it is.
     const u32* go;
     Cells<Key> cells;
     u32 begin_bit, end_bit, passes;
@@ -99,6 +100,13 @@ struct Task {
     Codec<Key> codec;
 
     __device__ bool goes() const { return go == nullptr || *go == GO; }
+
+    // The rest lies in SCRATCH, and is sorted there; SOURCE is not needed any more, and all that is for n
+    // keys has room. Only passes do that.
+    __device__ bool sorts_rest() const { return go != nullptr && *go == SORT_REST; }
+
+    // Keys to be sorted.
+    __device__ u64 count() const { return sorts_rest() ? go[1] : n; }
 
     __device__ bool has_cells() const { return cells.counts != nullptr; }
 

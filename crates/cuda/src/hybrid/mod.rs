@@ -1,5 +1,6 @@
 //! Whole keys, most significant bits first: moved into cells that fit a block's shared memory, each of
-//! which one block sorts there. Keys alone are partitioned; with values, see [`Records`].
+//! which one block sorts there. Keys alone are partitioned; with values, see [`Records`], and of few keys
+//! [`Few`].
 //!
 //! | n | what is launched |
 //! |---|---|
@@ -13,11 +14,12 @@
 //!
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
 //! choice is the engine's, a whole onesweep is enqueued behind, and the device decides which of the two
-//! does nothing; see `kernels/hybrid/task.cuh`. Where the probe finds few distinct keys, they are neither
-//! partitioned nor sorted: `count` looks each up in a dictionary, and `local` writes the result from the
-//! counts; see `kernels/hybrid/dictionary.cuh`.
+//! does nothing; see `kernels/hybrid/task.cuh`. Where the probe finds that many keys are common, these are
+//! neither partitioned nor sorted: `count` looks each key up in a dictionary, the onesweep sorts those that
+//! it has not, and `weave` writes the result; see `kernels/hybrid/dictionary.cuh`.
 
 mod composites;
+mod few;
 mod records;
 mod task;
 mod tuning;
@@ -38,10 +40,11 @@ use crate::onesweep::{Front, Payload, Places, Sweep};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
-use task::{Choice, FEW, ONESWEEP, Part, Piece, Range, Step, Task};
+use task::{Choice, ONESWEEP, Part, Piece, Range, SIFT, Step, Task};
 use tuning::{CellBits, MOST_CELL_BITS, Tuning};
 
 pub use composites::Composites;
+pub use few::Few;
 pub use records::Records;
 pub use tuning::{LEAST_COMPOSITES, LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
 
@@ -97,6 +100,10 @@ mod row {
     pub const LOCAL_TALLY: usize = 17;
     pub const ALONE_DOUBLE: usize = 18;
     pub const ALONE_LARGE: usize = 19;
+    pub const WEAVE: usize = 20;
+    /// Of the image of 64-bit keys, for 32-bit ones, too.
+    pub const ALONE_RECORDS: usize = 21;
+    pub const ALONE_RECORDS_LARGE: usize = 22;
 }
 
 /// A sort, decided.
@@ -124,6 +131,8 @@ struct Cells {
     refine: Launch,
     local_refined: Launch,
     behind: Option<Sweep>,
+    /// Where common keys may be sifted.
+    weave: Option<Launch>,
     room: Room,
 }
 
@@ -189,6 +198,8 @@ struct Sizes {
     /// Bytes of the workspace of a onesweep behind, and those of them that begin as zeros.
     behind: usize,
     behind_zeros: usize,
+    /// Of the dictionary, if there may be one.
+    dictionary: usize,
     /// Whether keys are made to words, which never lie where the caller's keys do.
     composed: bool,
 }
@@ -215,6 +226,8 @@ struct Arrays {
     scratch: Span<u8>,
     /// As long, where RESULT is not the caller's.
     result: Span<u8>,
+    /// Behind all that others have.
+    dictionary: Span<u8>,
     bytes: usize,
 }
 
@@ -307,8 +320,8 @@ impl Hybrid {
         }
     }
 
-    /// What the last sort that used this workspace did; few distinct keys, which are counted and
-    /// written, are one pass. Waits for the stream.
+    /// What the last sort that used this workspace did; that common keys are counted is one pass, besides
+    /// those that sort the others. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Driver`], [`Error::Range`].
@@ -328,7 +341,10 @@ impl Hybrid {
         let arrays = &cells.room.arrays;
         match path(self.width, arrays.choice, stream, workspace)? {
             ONESWEEP => sweep.ran(stream, &arrays.rest(workspace)?),
-            FEW => Ok(ran(1)),
+            SIFT => {
+                let rest = sweep.ran(stream, &arrays.rest(workspace)?)?;
+                Ok(ran(1 + rest.passes))
+            }
             _ => Ok(ran(cells.room.bits.partitions() + 1)),
         }
     }
@@ -374,7 +390,7 @@ impl<'a> Kernels<'a> {
         let kernel = self.module.kernel("count")?;
         let counters = kernel.max_dynamic_shared_bytes() / COUNTER_BYTES;
         let bits = bits(MOST_CELL_BITS.min(counters.max(4).ilog2()));
-        // Of its own it has what a dictionary takes.
+        // Of its own it has what sifting takes.
         let mut shape = self.shapes.get(row::COUNT)?;
         shape.shared_bytes = shape.shared_bytes.max(COUNTER_BYTES * bits.cells() as u32);
         let tiles = n.div_ceil(shape.tile as usize);
@@ -489,6 +505,7 @@ impl<'a> Kernels<'a> {
             refine_blocks: refine.together(&kernel, self.device.facts())? as usize,
             behind: behind.as_ref().map_or(0, Sweep::workspace_bytes),
             behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
+            dictionary: 0,
             composed: false,
         })
     }
@@ -532,12 +549,20 @@ impl<'a> Kernels<'a> {
             false => ("local", shape(row::LOCAL)?),
         };
         let large = shape(row::LOCAL_LARGE)?;
-        let sizes = self.sizes(
-            bits,
-            finding.probe_blocks,
-            [local.tile, large.tile],
-            &behind,
-        )?;
+        let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
+        let sizes = Sizes {
+            dictionary: if sifts {
+                dictionary_bytes(self.width)
+            } else {
+                0
+            },
+            ..self.sizes(
+                bits,
+                finding.probe_blocks,
+                [local.tile, large.tile],
+                &behind,
+            )?
+        };
         let steps = Steps::Apart(Box::new(Apart {
             finding,
             partitions,
@@ -556,8 +581,17 @@ impl<'a> Kernels<'a> {
         tile: u32,
         behind: Option<Sweep>,
     ) -> Result<Cells> {
+        let weave = match sizes.dictionary {
+            0 => None,
+            _ => {
+                let shape = self.shapes.get(row::WEAVE)?;
+                let vectors = n.div_ceil(shape.tile as usize);
+                Some(self.persistent("weave", shape, vectors)?)
+            }
+        };
         Ok(Cells {
             steps,
+            weave,
             refine: self.persistent("refine", sizes.refine, usize::MAX)?,
             local_refined: self.persistent(
                 "local_refined",
@@ -568,6 +602,11 @@ impl<'a> Kernels<'a> {
             room: sizes.room(n, tile),
         })
     }
+}
+
+/// Bytes of a dictionary, at most; `kernels/hybrid/dictionary.cuh` has the same.
+fn dictionary_bytes(width: Width) -> usize {
+    (1 << 13) * (width.bytes() + 2) + (1 << 11) * (width.bytes() + 4) + 16
 }
 
 /// Keys of a tile of the second partition: with evenly spread keys, so many that all blocks have equally
@@ -593,6 +632,11 @@ impl Cells {
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
         self.room.locate(&mut task, workspace)?;
+        let rest = self.room.arrays.rest(workspace)?;
+        if let (Some(_), Some(keys)) = (&self.weave, self.behind.as_ref().and_then(Sweep::rest)) {
+            task.dictionary = self.room.arrays.dictionary.within(workspace)?.address();
+            task.rest = keys.within(&rest)?.address();
+        }
         let launch = |(kernel, grid): &Launch| {
             // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)]) }
@@ -617,17 +661,18 @@ impl Cells {
         launch(&self.refine)?;
         launch(&self.local_refined)?;
         end(clock, Stage::Local, stream)?;
-        match &self.behind {
-            None => Ok(()),
-            Some(sweep) => {
-                let go = task.choice + offset_of!(Choice<W>, path) as u64;
-                let places = Places::of_keys(task.source, task.result);
-                let rest = self.room.arrays.rest(workspace)?;
-                let front = Front { go, cells: None };
-                // SAFETY: the caller's promise; the first launch clears what the onesweep counts in.
-                unsafe { sweep.enqueue_behind(front, stream, places, &rest, clock) }
-            }
+        if let Some(sweep) = &self.behind {
+            let go = task.choice + offset_of!(Choice<W>, path) as u64;
+            let places = Places::of_keys(task.source, task.result);
+            let front = Front { go, cells: None };
+            // SAFETY: the caller's promise; the first launch clears what the onesweep counts in.
+            unsafe { sweep.enqueue_behind(front, stream, places, &rest, clock)? };
         }
+        if let Some(weave) = &self.weave {
+            launch(weave)?;
+            end(clock, Stage::Scatter, stream)?;
+        }
+        Ok(())
     }
 }
 
@@ -730,6 +775,11 @@ impl Arrays {
         let all_keys = n * (sizes.key_bits / 8) as usize;
         let scratch = layout.array(all_keys);
         let result = layout.array(if sizes.composed { all_keys } else { 0 });
+        let mut both = match layout.bytes() < onesweep.bytes() {
+            true => onesweep,
+            false => layout,
+        };
+        let dictionary = both.array(sizes.dictionary);
         Arrays {
             choice,
             choice_of_words,
@@ -747,7 +797,8 @@ impl Arrays {
             pieces,
             scratch,
             result,
-            bytes: layout.bytes().max(onesweep.bytes()),
+            dictionary,
+            bytes: both.bytes(),
         }
     }
 
@@ -830,6 +881,11 @@ mod tests {
             refine_blocks: 264,
             behind,
             behind_zeros: behind.min(20_000).next_multiple_of(256),
+            dictionary: if behind > 0 {
+                dictionary_bytes(width)
+            } else {
+                0
+            },
             composed: false,
         }
     }
@@ -849,6 +905,7 @@ mod tests {
                 // A onesweep behind takes the same room.
                 let behind = keys + keys / 10;
                 sizes.behind = behind;
+                sizes.dictionary = 0;
                 let both = Arrays::of(n, sizes).bytes;
                 assert!(both <= arrays.bytes.max(behind + (1 << 20)) + (1 << 20));
             }
@@ -885,6 +942,7 @@ mod tests {
             place!(steps),
             place!(pieces),
             place!(scratch),
+            place!(dictionary),
         ];
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start));
         assert!(own.iter().all(|place| place.start < place.end));
@@ -894,8 +952,7 @@ mod tests {
             own[1].end <= behind.start && behind.start < zeros.end && zeros.end <= own[2].start
         );
         assert_eq!((zeros.end - zeros.start) % 16, 0);
-        assert!(own[11].end - (1 << 20) <= arrays.bytes as u64);
-        assert!(behind.end - (1 << 20) <= arrays.bytes as u64);
+        assert!(behind.end <= own[12].start && own[12].end - (1 << 20) <= arrays.bytes as u64);
     }
 
     #[test]

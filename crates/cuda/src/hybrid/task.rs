@@ -35,6 +35,8 @@ pub struct Task<W> {
     pub step_room: u32,
     pub large_keys: u32,
     pub ranges: u64,
+    pub dictionary: u64,
+    pub rest: u64,
     pub words: u64,
     pub codec: Codec<W>,
 }
@@ -71,6 +73,8 @@ impl<W> Task<W> {
             step_room: 0,
             large_keys: 0,
             ranges: 0,
+            dictionary: 0,
+            rest: 0,
             words: 0,
             codec,
         }
@@ -100,6 +104,22 @@ pub struct Composite {
     pub codec: Codec<u32>,
 }
 
+/// A sort of few keys with what travels with them, of `kernels/hybrid/alone_records.cuh`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RecordsAlone {
+    pub keys_from: u64,
+    pub values_from: u64,
+    pub keys_to: u64,
+    pub values_to: u64,
+    pub key_words: u32,
+    pub value_words: u32,
+    pub n: u32,
+    pub shift: u32,
+    pub mask: u64,
+    pub codec: Codec<u64>,
+}
+
 /// What the device finds out and decides.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -108,6 +128,7 @@ pub struct Choice<W> {
     pub prefix: W,
     pub varying: W,
     pub path: u32,
+    pub rest: u32,
     pub low: u32,
     pub missed: u32,
     pub done: u32,
@@ -131,8 +152,8 @@ pub struct Range<W> {
 /// A value of `path`: the onesweep behind sorts, and the hybrid sort does nothing.
 pub const ONESWEEP: u32 = 1;
 
-/// Another: few distinct keys are counted and written.
-pub const FEW: u32 = 2;
+/// Another: common keys are counted, the onesweep behind sorts the others, and both are woven.
+pub const SIFT: u32 = 2;
 
 /// What goes with the keys: nothing.
 pub const KEYS_ALONE: u32 = 0;
@@ -187,10 +208,19 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (200, 48, 128, 160, 140, 156, 176));
-        assert_eq!(task!(u64), (216, 48, 128, 160, 140, 156, 176));
-        assert_eq!(task!(u128), (256, 48, 128, 160, 140, 156, 176));
-        assert_eq!(size_of::<Composite>(), 272);
+        assert_eq!(task!(u32), (216, 48, 128, 160, 140, 156, 192));
+        assert_eq!(task!(u64), (232, 48, 128, 160, 140, 156, 192));
+        assert_eq!(task!(u128), (272, 48, 128, 160, 140, 156, 192));
+        assert_eq!(size_of::<Composite>(), 288);
+        assert_eq!(
+            (
+                size_of::<RecordsAlone>(),
+                offset_of!(RecordsAlone, key_words),
+                offset_of!(RecordsAlone, mask),
+                offset_of!(RecordsAlone, codec),
+            ),
+            (96, 32, 48, 56)
+        );
         macro_rules! choice {
             ($W:ty) => {
                 (
@@ -201,9 +231,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (72, 12, 36, 56));
-        assert_eq!(choice!(u64), (88, 24, 48, 72));
-        assert_eq!(choice!(u128), (112, 48, 72, 96));
+        assert_eq!(choice!(u32), (80, 12, 40, 64));
+        assert_eq!(choice!(u64), (88, 24, 52, 72));
+        assert_eq!(choice!(u128), (112, 48, 76, 96));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)

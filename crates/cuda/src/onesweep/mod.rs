@@ -4,7 +4,7 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
-//! | to 5000, if a block's shared memory has room | `small`: one block, all passes |
+//! | to 5000, if a block's shared memory has room; of 32 and 64 bits keys alone | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
 //!
@@ -112,7 +112,8 @@ impl Places {
 /// A hybrid sort that is enqueued in front, and decides on the device what a onesweep does.
 #[derive(Clone, Copy, Debug)]
 pub struct Front {
-    /// The address of a word that is 1 where the onesweep is to sort.
+    /// The address of two words: 1 where the onesweep is to sort, or 2 where it is to sort in place so many
+    /// keys as the second says, of those where the [`rest`](Sweep::rest) lies.
     pub go: u64,
     /// Where it is to move keys by the digits of these cells if it is not to sort.
     pub cells: Option<Cells>,
@@ -175,8 +176,8 @@ struct Passes {
     arrays: Arrays,
 }
 
-/// The image's table of shapes: of the histograms, then for each payload wide, together and small; in the
-/// end disordered, of keys alone and with values.
+/// The image's table of shapes: of the histograms, then for each payload wide, together and small, which is
+/// of no keys where there is no such kernel; in the end disordered, of keys alone and with values.
 const SHAPES: &str = "onesweep_shapes";
 const HISTOGRAMS: usize = 0;
 const WIDE: usize = 1;
@@ -558,6 +559,15 @@ impl Sweep {
         (task.keys[SOURCE], task.keys[RESULT]) = (places.keys, places.keys_to);
         (task.values[SOURCE], task.values[RESULT]) = (places.values, places.values_to);
         task
+    }
+
+    /// Where a hybrid sort in front may leave up to `n` keys to be sorted, if this one can do that: it sorts
+    /// keys alone, by passes.
+    pub fn rest(&self) -> Option<Span<u8>> {
+        match &self.method {
+            Method::Passes(passes) if !self.apart() => Some(passes.arrays.keys[0]),
+            _ => None,
+        }
     }
 
     /// Where keys, or records, and values lie after two passes by the digits of cells.

@@ -5,12 +5,14 @@
 //! out is the one ascending order. A plan takes them by itself; `hybrid` and `count` force them, so
 //! that skewed keys of many a tile are partitioned again and again, where a plan would rather sweep.
 
+mod few;
 mod forced;
 mod large;
 mod misplaced;
 mod patterns;
 mod records;
 mod repeated;
+mod sift;
 
 use sweepsort_core::Width;
 use sweepsort_testkit::suite::Scope;
@@ -63,6 +65,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend([
         case("hybrid/forced", forced::run),
         case("hybrid/canaries", misplaced::run),
+        case("hybrid/sift", sift::run),
         case("hybrid/graph", repeated::graphs),
         case("hybrid/streams", repeated::streams),
     ]);
@@ -76,6 +79,7 @@ pub fn cases() -> Vec<Case> {
             },
         )
     }));
+    cases.extend(few::cases());
     cases.extend(records::cases());
     cases.extend(large::cases());
     cases

@@ -80,7 +80,7 @@ fn of<W: Word + Ordered>(types: &[Type<W>]) -> Result<usize> {
         &inputs,
         |input| (types[input.key].keys)(input),
         |input, keys| {
-            let sorted = keys.sort(&rig, input.in_place).and_then(|()| rig.intact());
+            let sorted = keys.sort(&rig, input.in_place).and_then(|_| rig.intact());
             sorted.with_context(|| format!("{} {input:?}", types[input.key].name))
         },
     )?;
