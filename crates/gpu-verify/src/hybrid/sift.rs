@@ -15,6 +15,9 @@ use crate::rig::{Rig, ahead};
 /// So many keys that sifting pays where few are left.
 const N: usize = (1 << 24) + 5;
 
+/// How many passes may be for keys of so many bytes.
+type Passes = fn(u32) -> RangeInclusive<u32>;
+
 /// What the other keys are like.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
@@ -40,24 +43,18 @@ struct Input {
     order: Order,
     in_place: bool,
     /// The algorithms that may be, and passes over keys of so many bytes: one counts, the others sort the rest.
-    sorted_by: (&'static [&'static str], fn(u32) -> RangeInclusive<u32>),
+    sorted_by: (&'static [&'static str], Passes),
 }
 
 const ALL: u64 = 1 << 16;
 
 /// By onesweep, where the rest has no room: warps whose strays fill their chunks have no fillers, and then it
 /// has.
-const NO_ROOM: (&[&str], fn(u32) -> RangeInclusive<u32>) =
-    (&["onesweep", "hybrid"], |bytes| bytes..=bytes + 1);
+const NO_ROOM: (&[&str], Passes) = (&["onesweep", "hybrid"], |bytes| bytes..=bytes + 1);
 
 /// With every kind of rest; an odd number of passes needs one more that copies.
 const INPUTS: [Input; 12] = {
-    const fn input(
-        common: u64,
-        share: u64,
-        rest: Rest,
-        passes: fn(u32) -> RangeInclusive<u32>,
-    ) -> Input {
+    const fn input(common: u64, share: u64, rest: Rest, passes: Passes) -> Input {
         Input {
             common,
             share,
