@@ -53,6 +53,7 @@ const DOCUMENTS: &[Document] = &[
             on_device::all,
             on_device::all,
             on_device::all,
+            on_device::all,
             on_device::contenders,
         ],
     },
