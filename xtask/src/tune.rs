@@ -138,6 +138,18 @@ const INPUTS: &[Inputs] = &[
         "uniform,sorted,few-distinct",
     ),
     inputs(
+        "hybrid/alone_records",
+        &[64],
+        "1500,2000",
+        "uniform,sorted,few-distinct",
+    ),
+    inputs(
+        "hybrid/alone_records_large",
+        &[64],
+        "4000,8000",
+        "uniform,sorted,few-distinct",
+    ),
+    inputs(
         "hybrid/together",
         WIDER,
         "2^14,2^17,5e5",
@@ -154,7 +166,7 @@ const INPUTS: &[Inputs] = &[
 ];
 
 /// How rows begin that are for words of 64 bits, made of keys of half as many, for an index.
-const COMPOSITES: &str = "hybrid/composite";
+const WORDS: [&str; 2] = ["hybrid/composite", "hybrid/alone_records"];
 
 const ALL: &[u32] = &[8, 16, 32, 64, 128];
 const WIDER: &[u32] = &[32, 64, 128];
@@ -339,7 +351,9 @@ impl Trial {
             "--abbrev=12",
         ]))?;
         let (bits, value_type) = match self.value {
-            _ if self.row.starts_with(COMPOSITES) => (self.bits / 2, "index".to_owned()),
+            _ if WORDS.iter().any(|row| self.row.starts_with(row)) => {
+                (self.bits / 2, "index".to_owned())
+            }
             0 => (self.bits, "none".to_owned()),
             bytes => (self.bits, format!("u{}", 8 * bytes)),
         };
