@@ -88,8 +88,8 @@ pub struct Ran {
     /// The algorithm; the device may have decided for another than the plan's.
     pub algorithm: &'static str,
     /// How many passes ordered keys, those that had nothing to do left out: of `onesweep` one for each
-    /// digit, of `hybrid` the partitions and the sort in shared memory, or one where it counts few
-    /// distinct keys, of `count` one.
+    /// digit, of `hybrid` the partitions and the sort in shared memory, or where it counts common keys one
+    /// and those that sort the others, of `count` one.
     pub passes: u32,
 }
 
