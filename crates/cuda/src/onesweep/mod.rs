@@ -4,7 +4,7 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
-//! | to 5000, if a block's shared memory has room; of 32 and 64 bits keys alone | `small`: one block, all passes |
+//! | to 5000 of 8, 16 and 128 bits, if a block has room | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
 //!
