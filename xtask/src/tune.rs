@@ -96,8 +96,9 @@ struct Inputs {
 
 const INPUTS: &[Inputs] = &[
     inputs("hybrid/wide", WIDER, "2^24,2^27", "uniform,normal,sorted"),
-    inputs("hybrid/narrow", &[32], "2.2e6", "uniform,normal,sorted"),
-    inputs("hybrid/narrow", &[64, 128], "2e6", "uniform,normal,sorted"),
+    inputs("hybrid/once", &[32], "3e6,2^23", "uniform,normal,sorted"),
+    inputs("hybrid/once", &[64], "3e6,2^22", "uniform,normal,sorted"),
+    inputs("hybrid/once", &[128], "2e6", "uniform,normal,sorted"),
     inputs("hybrid/cell", WIDER, "2^24,2^27", "uniform,normal,sorted"),
     // Evenly spread keys that make cells too large for a small block.
     inputs("hybrid/double", WIDER, "3e8", "uniform"),

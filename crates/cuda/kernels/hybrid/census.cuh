@@ -101,11 +101,8 @@ struct Census {
     // Whether it takes a tenth less, if so many of all keys are common.
     __device__ bool is_better(float common, u32 otherwise, u32 onesweep) const {
         constexpr StageTimes TIMES = STAGE_TIMES<Key>;
-        // What a onesweep of few keys, and the search for where common ones belong, take besides; measured as
-        // REFINE_BYTES of the probe.
-        constexpr float FIXED_BYTES = 2.5e9;
-        float rest = 1 - common, fixed = rest > 0.02 ? FIXED_BYTES / (float(task.n) * sizeof(Key)) : 0;
-        return TIMES.sift + TIMES.weave + rest * onesweep + fixed < 0.9 * otherwise;
+        float rest = 1 - common, besides = rest > 0.02 ? fixed<Key>(REST_BYTES, task.n) : 0;
+        return TIMES.sift + TIMES.weave + rest * onesweep + besides < 0.9 * otherwise;
     }
 
     // How many of the keys are many times in the sample.
@@ -113,13 +110,16 @@ struct Census {
         for (u32 i = thread; i < 1 << LOOK_BITS; i += THREADS) shared.slots[i] = 0;
         if (thread == 0) shared.found = 0;
         __syncthreads();
+        u32 slot[ITEMS];
 #pragma unroll
-        for (u32 item = 0; item < ITEMS; item++) atomicAdd(&shared.slots[D::hash(code[item]) >> (32 - LOOK_BITS)], 1);
+        for (u32 item = 0; item < ITEMS; item++) {
+            slot[item] = D::hash(code[item]) >> (32 - LOOK_BITS);
+            atomicAdd(&shared.slots[slot[item]], 1);
+        }
         __syncthreads();
         u32 found = 0;
 #pragma unroll
-        for (u32 item = 0; item < ITEMS; item++)
-            found += shared.slots[D::hash(code[item]) >> (32 - LOOK_BITS)] >= SOME;
+        for (u32 item = 0; item < ITEMS; item++) found += shared.slots[slot[item]] >= SOME;
         add_found(found);
         __syncthreads();
         return float(shared.found) / (ITEMS * THREADS);

@@ -1,7 +1,7 @@
 // The kernels of a hybrid sort, for one key width, SWEEPSORT_KEY_BITS.
 //
 //     probe, count, lay_out                 what is where
-//     partition_wide, partition_narrow      once or twice
+//     partition_once, partition_wide        once; or twice, wide tiles
 //     local, local_large                    cells that fit a block, or a larger one
 //     local_tally                           instead of local: cells of which 16 bits are left
 //     refine, local_refined                 cells that do not, and what is made of them
@@ -63,8 +63,8 @@ weave(const __grid_constant__ Task<Key> task) {
         Partition<S>(shared_as<PartitionShared<S>>()).run(task, level);               \
     }
 
+PARTITION(partition_once, T::Once)
 PARTITION(partition_wide, T::Wide)
-PARTITION(partition_narrow, T::Narrow)
 
 // Grid: a block a cell.
 static_assert(sizeof(LocalShared<T::Cell>) <= SHARED_KB * 1024, "it does not fit");
@@ -255,7 +255,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::Sifts::Table)},
     {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
     partition_shape<T::Wide>(),
-    partition_shape<T::Narrow>(),
+    partition_shape<T::Once>(),
     local_shape<T::Cell>(),
     local_shape<T::RefinedCell>(),
     {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},

@@ -38,9 +38,6 @@ struct Probe {
     static constexpr u32 COARSE_BITS = 9;
     // By which refine tells apart what is in a cell.
     static constexpr u32 RADIX_BITS = PART_BITS;
-    // What refine takes besides that, whatever it has to do, if a tenth of a count took a second for so many
-    // bytes.
-    static constexpr float REFINE_BYTES = 1e9;
     // So often on average until equal keys are told apart by what they carry.
     static constexpr u32 PAYLOAD_LEVELS = 2;
     static constexpr u32 SLOT_BITS = 13, SLOTS = 1 << SLOT_BITS;
@@ -177,7 +174,7 @@ struct Probe {
             if (shift == low && crowd.large) hybrid += times.local_large - times.local;
             hybrid += times.refine * crowd.mixed / SAMPLE;
             if (shift == low && !composites && crowd.mixed >= SAMPLE / 32)
-                hybrid += u32(REFINE_BYTES / (float(task.n) * sizeof(Key)));
+                hybrid += u32(fixed<Key>(REFINE_BYTES, task.n));
             u32 more = max(equal, crowd.equal) - equal;
             // Composites of equal keys are refined by what these carry. Equal keys alone do not need the
             // local sort, but for the count.

@@ -19,6 +19,15 @@ constexpr StageTimes STAGE_TIMES =
 // average of an index and of values.
 constexpr StageTimes COMPOSITE_TIMES = {10, 43, 44, 75, 180, 57, 0, 0};
 
+// What is the same whatever there is to do, if a tenth of a count took a second for so many bytes: refining at
+// all; and, of common keys, a onesweep of few others and the search for where the common ones belong.
+constexpr float REFINE_BYTES = 1e9, REST_BYTES = 2.5e9;
+
+template <class Key>
+__device__ inline float fixed(float bytes, u32 n) {
+    return bytes / (float(n) * sizeof(Key));
+}
+
 template <class Key>
 __device__ inline StageTimes stage_times(bool composites) {
     constexpr StageTimes OF_KEYS = STAGE_TIMES<Key>, OF_COMPOSITES = COMPOSITE_TIMES;

@@ -31,17 +31,17 @@ struct PartitionRow {
     u32 key, threads, items, blocks, digit_bits, copy_bits;
 };
 
-// Large inputs, with digits of 8 bits at most.
+// Inputs that are partitioned twice, with digits of 8 bits at most.
 constexpr PartitionRow WIDE_ROWS[] = {
     {4, 1024, 36, 1, 8, 5},
     {8, 1024, 19, 1, 8, 4},  // results/2026-11-22-h200-tune-hybrid-wide-64.json
     {16, 768, 11, 1, 8, 4},
 };
 
-// Smaller ones.
-constexpr PartitionRow NARROW_ROWS[] = {
-    {4, 512, 23, 2, 9, 3},
-    {8, 512, 9, 2, 9, 2},
+// Those that are partitioned once, with more bits.
+constexpr PartitionRow ONCE_ROWS[] = {
+    {4, 1024, 36, 1, 10, 2},
+    {8, 1024, 19, 1, 10, 2},
     {16, 512, 9, 1, 9, 2},
 };
 
@@ -237,7 +237,7 @@ template <class Key>
 struct Tuning {
     static constexpr u32 KEY = sizeof(Key);
     static constexpr PartitionRow WIDE = fitted(row_of(WIDE_ROWS, KEY));
-    static constexpr PartitionRow NARROW = fitted(row_of(NARROW_ROWS, KEY));
+    static constexpr PartitionRow ONCE = fitted(row_of(ONCE_ROWS, KEY));
     static constexpr PartitionRow TILES = fitted(row_of(REFINE_ROWS, KEY));
     static constexpr LocalRow CELL = fitted(row_of(CELL_ROWS, KEY));
     static constexpr LocalRow DOUBLE = fitted(row_of(DOUBLE_ROWS, KEY));
@@ -253,7 +253,7 @@ struct Tuning {
 #define TILES_OF(R) Tiles<R.threads, R.items, R.blocks, R.digit_bits, R.copy_bits>
 #define CELLS_OF(R) Cells<R.threads, R.items, R.keys, R.bin_bits, R.blocks>
     using Wide = TILES_OF(WIDE);
-    using Narrow = TILES_OF(NARROW);
+    using Once = TILES_OF(ONCE);
     using Cell = CELLS_OF(CELL);
     using LargeCell = LargeShape<CELLS_OF(DOUBLE), CELLS_OF(LARGE)>;
     using RefinedCell = RepeatedShape<CELLS_OF(PIECE)>;

@@ -7,8 +7,8 @@
 //! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
 //! | to what one block's threads order | `alone`, `alone_double`, `alone_large`: one block |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
-//! | to 2^21 | `probe`, `count`, `partition`, `local_large`, `local`, `refine`, `local_refined` |
-//! | beyond | the same with a second `partition`, and `lay_out` before the first |
+//! | to 2^23 of 32 bits, 2^22 of 64, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
+//! | beyond | the same with `partition_wide` twice, and `lay_out` before |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`.
 //!
@@ -83,7 +83,7 @@ mod row {
     pub const COUNT: usize = 1;
     pub const LAY_OUT: usize = 2;
     pub const PARTITION_WIDE: usize = 3;
-    pub const PARTITION_NARROW: usize = 4;
+    pub const PARTITION_ONCE: usize = 4;
     pub const LOCAL: usize = 5;
     pub const LOCAL_REFINED: usize = 6;
     pub const REFINE: usize = 7;
@@ -513,17 +513,15 @@ impl<'a> Kernels<'a> {
     /// In a launch for each step.
     fn apart(&self, n: usize, tuning: Tuning, spec: &Spec) -> Result<Cells> {
         let shape = |row| self.shapes.get(row);
+        let large = shape(row::LOCAL_LARGE)?;
+        let once = shape(row::PARTITION_ONCE)?;
+        let tuning = tuning.fitted(once.tile as usize, large.tile as usize);
         let behind = self.behind(n, spec)?;
         let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
-        let wide = shape(row::PARTITION_WIDE)?;
-        // Narrow tiles are more, and blocks end at the same time, where wide ones are few.
-        let multiprocessors = self.device.facts().multiprocessors as usize;
-        let round = wide.tile as usize * multiprocessors;
-        let is_wide = bits.partitions() == 2 && n > tuning.narrow_rounds * round;
-        let (partition, tiles) = match is_wide {
-            true => ("partition_wide", wide),
-            false => ("partition_narrow", shape(row::PARTITION_NARROW)?),
+        let (partition, tiles) = match bits.partitions() {
+            1 => ("partition_once", once),
+            _ => ("partition_wide", shape(row::PARTITION_WIDE)?),
         };
         // The first cuts the keys evenly for its blocks, by itself.
         let first = self.persistent(
@@ -548,7 +546,6 @@ impl<'a> Kernels<'a> {
             true => ("local_tally", tally),
             false => ("local", shape(row::LOCAL)?),
         };
-        let large = shape(row::LOCAL_LARGE)?;
         let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
         let sizes = Sizes {
             dictionary: if sifts {
@@ -958,12 +955,12 @@ mod tests {
     #[test]
     fn tiles_of_evenly_spread_keys_are_whole_rounds() {
         let shape = KernelShape {
-            threads: 512,
-            tile: 23 * 512,
+            threads: 1024,
+            tile: 36 * 1024,
             shared_bytes: 0,
         };
-        let blocks = 264;
-        for n in [5 << 19, 1 << 22, 6_000_000, 1 << 23, 1 << 24] {
+        let blocks = 132;
+        for n in [9_000_000, 12_000_000, 1 << 24, 20_000_000] {
             let bits = Tuning::of(Width::W32).cell_bits(n, MOST_CELL_BITS);
             let tile = even_tile(n, bits, shape, blocks);
             assert!(

@@ -51,8 +51,6 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
-    /// Two partitions have narrow tiles, if wide ones would be no more than so many a multiprocessor.
-    pub narrow_rounds: usize,
 }
 
 /// Measured on an H200 (docs/algorithms/hybrid.md).
@@ -62,24 +60,29 @@ const NARROWEST: Tuning = Tuning {
     together: 1 << 21,
     together_block: 512,
     together_cell: 900,
-    once: 1 << 21,
-    cell: [2048, 4096],
-    most_bits: 9,
-    narrow_rounds: 4,
+    once: 1 << 23,
+    cell: [4096, 4096],
+    most_bits: 10,
 };
 
 const TABLE: [Tuning; 3] = [
     NARROWEST,
     Tuning {
         width: Width::W64,
+        once: 1 << 22,
         ..NARROWEST
     },
     Tuning {
         width: Width::W128,
-        narrow_rounds: 1,
+        once: 1 << 21,
+        cell: [2048, 4096],
+        most_bits: 9,
         ..NARROWEST
     },
 ];
+
+/// Keys of a tile that go to a cell, at least, where they are evenly spread.
+const LEAST_RUN: usize = 8;
 
 /// Bits that tell a record's place in its cell. So many at least are the window's, and a code's other
 /// bits and the place fit a code; `kernels/hybrid/local_values.cuh` has the same.
@@ -137,6 +140,17 @@ impl Tuning {
         *row.unwrap_or(&NARROWEST)
     }
 
+    /// For a device whose tiles, of one partition, and largest cells have so many keys: a digit's runs have
+    /// eight keys or more on average, and a cell fits that has twice its share.
+    pub fn fitted(self, tile: usize, large: usize) -> Tuning {
+        let most_bits = self.most_bits.min((tile / LEAST_RUN).max(2).ilog2());
+        Tuning {
+            most_bits,
+            once: self.once.min((large / 2) << most_bits),
+            ..self
+        }
+    }
+
     /// The digit where blocks wait for each other, of so many bits at most.
     ///
     /// No more cells than need be: few long runs are scattered faster than many short ones.
@@ -182,7 +196,7 @@ mod tests {
                 let cells = bits.cells();
                 assert!((2..=1 << MOST_CELL_BITS).contains(&cells), "{n}: {bits:?}");
                 assert!(
-                    (1..=9).contains(&bits.a) && bits.b <= bits.a,
+                    (1..=row.most_bits).contains(&bits.a) && bits.b <= bits.a.min(8),
                     "{n}: {bits:?}"
                 );
                 assert_eq!(bits.partitions() == 1, n <= row.once, "{n}");
@@ -203,9 +217,18 @@ mod tests {
         assert_eq!(of(1 << 28), (8, 8));
         assert_eq!(of(1 << 24), (6, 6));
         assert_eq!(of((1 << 24) + 1), (7, 6));
-        assert_eq!(of(1 << 20), (9, 0));
+        assert_eq!(of(1 << 20), (8, 0));
+        assert_eq!(of(1 << 23), (10, 0));
+        assert_eq!(of((1 << 23) + 1), (6, 6));
         assert_eq!(of(4096), (1, 0));
         assert_eq!(of(MOST_KEYS), (8, 8));
+        let fits = |tile, large| {
+            let row = row.fitted(tile, large);
+            (row.most_bits, row.once)
+        };
+        // Of the H200, and of a device with 64 KB of shared memory.
+        assert_eq!(fits(36 << 10, 17_216), (10, 1 << 23));
+        assert_eq!(fits(5 << 10, 9000), (9, 4500 << 9));
         let few = row.cell_bits(1 << 28, 13);
         assert_eq!((few.a, few.b), (7, 6));
         let together = |n| row.together_bits(n, 10, 3072).a;

@@ -5,11 +5,11 @@ use anyhow::{Context, Result};
 use sweepsort_core::{Shape, Width, Word, with_width};
 use sweepsort_testkit::{Ordered, Pattern, Wanted};
 
-use super::{AUTO, TWICE, own};
+use super::{APART, AUTO, own, twice};
 use crate::misplaced::Misplaced;
 use crate::rig::{Rig, ascending, same};
 
-const SIZES: [usize; 6] = [1000, 3000, 10_007, 30_011, 100_003, TWICE + 2];
+const SIZES: [usize; 6] = [1000, 3000, 10_007, 30_011, 100_003, APART + 2];
 
 /// With runs long and short, cells that are too large, and keys that few bits tell apart.
 const PATTERNS: [Pattern; 3] = [Pattern::Bins, Pattern::Cells, Pattern::HeavyKey];
@@ -19,7 +19,7 @@ pub fn run() -> Result<usize> {
     let rig = Rig::open()?;
     let mut sorts = 0;
     for width in Width::ALL {
-        for (i, n) in SIZES.into_iter().enumerate() {
+        for (i, n) in SIZES.into_iter().chain([twice(width) + 2]).enumerate() {
             for (j, pattern) in PATTERNS.into_iter().enumerate() {
                 let algorithm = [AUTO, own(width)][(i + j) % 2];
                 sorts += with_width!(width, |W| {

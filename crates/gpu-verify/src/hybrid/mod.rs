@@ -30,11 +30,19 @@ fn own(width: Width) -> &'static str {
     }
 }
 
-/// Keys of many tiles, partitioned twice; of a skewed sample they are swept.
+/// Keys of many tiles; of a skewed sample they are swept.
 const SKEWED: usize = (1 << 22) + 3;
 
-/// More keys than this are partitioned twice.
-const TWICE: usize = (1 << 21) + 1;
+/// So many keys of any width, or more, take a launch for each step.
+const APART: usize = (1 << 21) + 1;
+
+/// So many keys, or more, are partitioned twice.
+fn twice(width: Width) -> usize {
+    match width {
+        Width::W32 => (1 << 23) + 1,
+        _ => (1 << 22) + 1,
+    }
+}
 
 /// Where a sort of a width's keys changes its ways, powers of two apart: what fits the shared memory of
 /// one block, tiles of a partition, cells of a local sort, and what all blocks of an H200 hold at once.

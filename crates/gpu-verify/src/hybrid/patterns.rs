@@ -6,14 +6,17 @@ use half::{bf16, f16};
 use sweepsort_core::{Nan, Order, Width, Word};
 use sweepsort_testkit::{Ordered, Pattern, Wanted, sizes};
 
-use super::{AUTO, SKEWED, TWICE, own, thresholds};
+use super::{APART, AUTO, SKEWED, own, thresholds, twice};
 use crate::checks::mix;
 use crate::keys::Keys;
 use crate::resident::Resident;
 use crate::rig::{Rig, ahead};
 
 /// Larger sizes that the host sorts too: each pattern with every third of them.
-const LARGER: [usize; 6] = [TWICE - 2, TWICE - 1, TWICE, (1 << 22) - 1, 1 << 22, SKEWED];
+fn larger(width: Width) -> [usize; 6] {
+    let twice = twice(width);
+    [APART - 2, APART - 1, APART, twice - 2, twice - 1, twice + 2]
+}
 
 /// Sizes that are checked on the device: each pattern with one of them.
 const LARGEST: [usize; 2] = [(1 << 23) + 5, (1 << 24) - 1];
@@ -92,12 +95,13 @@ fn inputs<W: Word>(types: &[Type<W>]) -> Vec<Input> {
     let small = sizes(20, thresholds(W::WIDTH))
         .into_iter()
         .flat_map(|n| Pattern::ALL.iter().map(move |&pattern| (n, pattern)));
+    let sizes = larger(W::WIDTH);
     let larger = Pattern::ALL
         .iter()
         .enumerate()
-        .flat_map(|(i, &pattern)| [LARGER[i % 3], LARGER[i % 3 + 3]].map(|n| (n, pattern)));
+        .flat_map(|(i, &pattern)| [sizes[i % 3], sizes[i % 3 + 3]].map(|n| (n, pattern)));
     // As many heavy buckets as the seed says: each number of them.
-    let heavy = [100_003, TWICE, SKEWED].map(|n| [(n, Pattern::HeavyBuckets); 9]);
+    let heavy = [100_003, APART, SKEWED].map(|n| [(n, Pattern::HeavyBuckets); 9]);
     small
         .chain(larger)
         .chain(heavy.into_iter().flatten())
@@ -164,7 +168,7 @@ mod tests {
                 let with = |input: &Input| input.pattern == pattern && holds(input);
                 assert!(inputs.iter().any(with), "{pattern}");
             };
-            for sizes in [0..1025, 1025..20_000, 20_000..TWICE - 2] {
+            for sizes in [0..1025, 1025..20_000, 20_000..APART - 2] {
                 let with = |holds: &dyn Fn(&Input) -> bool| {
                     with(&|input| sizes.contains(&input.n) && holds(input));
                 };
@@ -175,8 +179,8 @@ mod tests {
                     with(&|input| input.in_place == turn);
                 }
             }
-            with(&|input| (TWICE - 2..=TWICE).contains(&input.n));
-            with(&|input| input.n + 4 >= SKEWED);
+            with(&|input| (APART - 2..=APART).contains(&input.n));
+            with(&|input| input.n >= twice(Width::W32) - 2);
         }
         let mut heavy: Vec<u64> = inputs
             .iter()

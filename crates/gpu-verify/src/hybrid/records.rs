@@ -8,7 +8,7 @@ use sweepsort_cuda::Buffer;
 use sweepsort_testkit::{Distribution, Ordered, Pattern, Sample, Wanted};
 
 use super::large::make;
-use super::{SKEWED, TWICE};
+use super::{APART, SKEWED};
 use crate::Case;
 use crate::checks::mix;
 use crate::misplaced::Misplaced;
@@ -111,7 +111,7 @@ fn of<W: Word>(types: &[Type<W>]) -> Result<usize> {
     let small = SIZES
         .into_iter()
         .flat_map(|n| Pattern::ALL.iter().map(move |&pattern| (n, pattern)));
-    let large = [TWICE, SKEWED].map(|n| [(n, Pattern::Random); WORKS.len()]);
+    let large = [APART, SKEWED].map(|n| [(n, Pattern::Random); WORKS.len()]);
     let inputs: Vec<Input> = small
         .chain(large.into_iter().flatten())
         .enumerate()

@@ -9,7 +9,7 @@ use sweepsort_cuda::cudarc::driver::CudaGraph;
 use sweepsort_cuda::{Buffer, Device, Plan};
 use sweepsort_testkit::{Ordered, Pattern, Wanted};
 
-use super::{AUTO, SKEWED, TWICE, own};
+use super::{APART, AUTO, SKEWED, own, twice};
 use crate::keys::Keys;
 use crate::rig::{POISON, Rig, ahead, ascending, same, sum_of};
 
@@ -79,7 +79,7 @@ pub fn graphs() -> Result<usize> {
     let rig = Rig::open()?;
     let mut replays = 0;
     for width in Width::ALL {
-        for n in [1000, 3000, 10_007, 100_003, TWICE, SKEWED] {
+        for n in [1000, 3000, 10_007, 100_003, APART, twice(width)] {
             replays += with_width!(width, |W| replayed::<W>(&rig, n))
                 .with_context(|| format!("{n} keys of {} bits", width.bits()))?;
             rig.intact()?;
@@ -136,7 +136,7 @@ const ROUNDS: usize = 18;
 pub fn streams() -> Result<usize> {
     let device = Device::open_guarded(0)?;
     let shared = Rig::on(&device)?.plan(
-        Shape::keys(TWICE, Width::W32),
+        Shape::keys(APART, Width::W32),
         &ascending(Width::W32, own(Width::W32)),
     )?;
     let (device, shared) = (&device, &shared);
@@ -144,7 +144,7 @@ pub fn streams() -> Result<usize> {
         let mut threads = Vec::new();
         for (width, n, algorithm) in [
             (Width::W32, SKEWED, AUTO),
-            (Width::W64, TWICE, "hybrid"),
+            (Width::W64, SKEWED, "hybrid"),
             (Width::W128, 300_007, AUTO),
             (Width::W64, 10_007, AUTO),
             (Width::W16, SKEWED, "count"),
