@@ -283,7 +283,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::Classifier;
+    use crate::classify::{BucketBits, Classifier};
     use crate::columns::{Bytes, Columns, Fixed, Nothing};
     use crate::instructions::Instructions;
     use crate::job::{column_bytes, columns_at};
@@ -399,7 +399,11 @@ mod tests {
             let columns = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
             let mut sample = keys.clone();
             sample.sort();
-            let mut classifier = Classifier::within([0, u32::MAX], &sample, 8);
+            let bits = BucketBits {
+                even: 8,
+                sampled: 8,
+            };
+            let mut classifier = Classifier::within([0, u32::MAX], &sample, bits);
             classifier.find_common(&sample);
             assert_eq!(classifier.moved().is_some(), counted, "{frequent} of ten");
             let found = classifier.common().is_some();

@@ -22,7 +22,6 @@ use crate::sample::is_even;
 use crate::sift::{BucketSet, Common, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
-use crate::tuning::PARTITION_BITS;
 
 /// Records whose buckets are found together.
 const STRIP: usize = 256;
@@ -30,6 +29,15 @@ const STRIP: usize = 256;
 const FEW: usize = 16;
 /// How far ahead those are. Machines foresee a read along the input, but not beyond the end of a page.
 const AHEAD: usize = 512;
+
+/// Bits that number buckets, at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BucketBits {
+    /// Where even stretches part the codes.
+    pub(crate) even: u32,
+    /// Where a sample does: no more than [`PARTITION_BITS`](crate::tuning::PARTITION_BITS).
+    pub(crate) sampled: u32,
+}
 
 /// See the [module](self).
 pub(crate) enum Classifier<W> {
@@ -45,9 +53,8 @@ pub(crate) enum Classifier<W> {
 }
 
 impl<W: Word> Classifier<W> {
-    /// Up to `1 << bits` buckets for codes such as those of a sample, which is in order; if they are skewed, up
-    /// to as many as [`PARTITION_BITS`] number.
-    pub(crate) fn new(sample: &[W], bits: u32) -> Self {
+    /// Buckets for codes such as those of a sample, which is in order.
+    pub(crate) fn new(sample: &[W], bits: BucketBits) -> Self {
         let (first, last) = (sample[0], sample[sample.len() - 1]);
         // What lies beyond the sample is likely no further away than a few of its steps.
         let bits_of_steps = sample.len().ilog2().min(W::BITS - 1);
@@ -58,12 +65,12 @@ impl<W: Word> Classifier<W> {
     }
 
     /// The same, for codes in a range.
-    pub(crate) fn within(range: [W; 2], sample: &[W], bits: u32) -> Self {
-        match Self::even(range, bits) {
+    pub(crate) fn within(range: [W; 2], sample: &[W], bits: BucketBits) -> Self {
+        match Self::even(range, bits.even) {
             Classifier::Even {
                 placing, buckets, ..
             } if !is_even(sample, &placing, buckets) => {
-                Classifier::Sampled(Box::new(Splitters::new(sample, bits.min(PARTITION_BITS))))
+                Classifier::Sampled(Box::new(Splitters::new(sample, bits.sampled)))
             }
             even => even,
         }
@@ -77,6 +84,14 @@ impl<W: Word> Classifier<W> {
             range,
             placing: Placing::new(range[0], distance, buckets),
             buckets,
+        }
+    }
+
+    /// Which of the bits it has been made with.
+    pub(crate) fn of_bits(&self, bits: BucketBits) -> u32 {
+        match self {
+            Classifier::Even { .. } => bits.even,
+            Classifier::Sampled(_) => bits.sampled,
         }
     }
 

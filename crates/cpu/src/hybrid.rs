@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::blocks::Blocks;
-use crate::classify::Classifier;
+use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
@@ -21,8 +21,8 @@ use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, PARTITION_BITS, SAMPLE_PER_BUCKET,
-    STACK_BYTES, TIMED_FROM,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
+    TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -133,16 +133,16 @@ impl Measure {
     }
 
     /// Bits that number the buckets of the first partition.
-    fn first_bits(&self, threads: usize) -> u32 {
+    fn first_bits(&self, threads: usize) -> BucketBits {
         self.shape
             .first_bits(self.n, threads, self.local_bytes(threads))
     }
 
     /// Records that the first partition's room has places for.
     fn room(&self, threads: usize) -> usize {
-        let bits = self.first_bits(threads);
+        let BucketBits { even, sampled } = self.first_bits(threads);
         // Where keys are skewed, there are fewer buckets, and larger blocks.
-        [bits, bits.min(PARTITION_BITS)]
+        [even, sampled]
             .map(|bits| Blocks::room(self.n, self.shape.record, threads, 1 << bits))
             .into_iter()
             .fold(0, usize::max)
@@ -171,12 +171,13 @@ impl Measure {
         }
         if !self.is_one(threads) {
             let most = self.shape.most_records(self.local_bytes(threads));
-            let mut wanted = self.first_bits(threads);
+            let mut wanted = self.first_bits(threads).even;
             loop {
                 let digit = digit_below(top, bits.start, wanted);
                 digits.push(digit);
                 (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
-                wanted = self.shape.partition_bits(bucket, threads);
+                let bytes = self.local_bytes(threads);
+                wanted = self.shape.partition_bits(bucket, threads, bytes).even;
                 if bucket <= most || top == bits.start {
                     break;
                 }
@@ -408,15 +409,14 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 n,
                 crew,
             );
-            let sample = sample(n, SAMPLE_PER_BUCKET << bits, |i| self.source.code(i) & mask);
+            let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, |i| {
+                self.source.code(i) & mask
+            });
             let mut classifier = Classifier::new(&sample, bits);
             if measure.shape.is_keys_for_vectors() {
                 classifier.find_common(&sample);
             }
-            let bits = match classifier.buckets() > 1 << PARTITION_BITS {
-                true => bits,
-                false => bits.min(PARTITION_BITS),
-            };
+            let bits = classifier.of_bits(bits);
             let (blocks, open) = Blocks::new(n, record, threads, 1 << bits);
             read_until(Stage::Histogram, &mut report.stages);
             let (buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sweepsort_core::Word;
 
+use crate::classify::BucketBits;
 use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
@@ -27,7 +28,7 @@ use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
     FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, PARTITION_BITS,
-    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_WIDE,
+    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_WIDE, SAMPLED_BITS,
 };
 use joined::Joined;
 use passes::{Passes, Tables};
@@ -41,15 +42,19 @@ pub(crate) struct Shape {
     keys: bool,
     /// Whether they can be sorted by vectors.
     vectors: bool,
+    /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local sorts.)
+    fewer_sampled: bool,
 }
 
 impl Shape {
     /// Records of a key of `key` bytes and a payload of `payload`.
     pub(crate) fn new(instructions: Instructions, key: usize, payload: usize) -> Self {
+        let vectors = instructions > Instructions::Portable && (key == 4 || key == 8);
         Shape {
             record: key + payload,
             keys: payload == 0,
-            vectors: instructions > Instructions::Portable && (key == 4 || key == 8),
+            vectors,
+            fewer_sampled: vectors && (key == 4 || instructions == Instructions::Avx512),
         }
     }
 
@@ -76,9 +81,24 @@ impl Shape {
         }
     }
 
-    /// Bits that number the buckets into which `n` records are best partitioned: as many as bring buckets
-    /// well into the cache and give every worker some.
-    pub(crate) fn partition_bits(self, n: usize, threads: usize) -> u32 {
+    /// Bits that number the buckets into which `n` records are best partitioned.
+    pub(crate) fn partition_bits(self, n: usize, threads: usize, bytes: usize) -> BucketBits {
+        self.with_sampled(self.even_bits(n, threads), n, threads, bytes)
+    }
+
+    /// The same for the first partition, which may have more of them: so many that a local sort with `bytes`
+    /// bytes of memory takes each bucket, with some to spare for one that is larger than others. Where none are
+    /// enough, there is a second partition in any case.
+    pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> BucketBits {
+        let bits = self.even_bits(n, threads);
+        let most = self.most_records(bytes) / 32 * 31;
+        let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
+        let found = (bits..=bits_most).find(|bits| n >> bits <= most);
+        self.with_sampled(found.unwrap_or(bits), n, threads, bytes)
+    }
+
+    /// As many as bring buckets well into the cache and give every worker some.
+    fn even_bits(self, n: usize, threads: usize) -> u32 {
         let bucket = match self.vectors {
             true => bins::most_records(BUCKET_SLOTS_BYTES, self.record),
             false => BUCKET_BYTES / self.record,
@@ -87,16 +107,17 @@ impl Shape {
         (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
     }
 
-    /// The same for the first partition, which may have more of them: so many that a local sort with `bytes`
-    /// bytes of memory takes each bucket, with some to spare for one that is larger than others. Where none are
-    /// enough, there is a second partition in any case.
-    pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> u32 {
-        let bits = self.partition_bits(n, threads);
-        let most = self.most_records(bytes) / 32 * 31;
-        let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
-        (bits..=bits_most)
-            .find(|bits| n >> bits <= most)
-            .unwrap_or(bits)
+    /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some are a quarter larger than
+    /// others, and every worker has some even so.
+    fn with_sampled(self, even: u32, n: usize, threads: usize, bytes: usize) -> BucketBits {
+        let few_do = n >> SAMPLED_BITS <= self.most_records(bytes) / 5 * 4
+            && threads * BUCKETS_PER_WORKER <= 1 << SAMPLED_BITS;
+        let most = match self.fewer_sampled && few_do {
+            true => SAMPLED_BITS,
+            false => PARTITION_BITS,
+        };
+        let sampled = even.min(most);
+        BucketBits { even, sampled }
     }
 
     /// The most records that are sorted locally with so many bytes of memory.
@@ -195,8 +216,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     }
 
     /// Bits that number the buckets into which `n` records are best partitioned.
-    pub(crate) fn partition_bits(&self, n: usize, crew: Crew<'_>) -> u32 {
-        self.shape.partition_bits(n, crew.threads())
+    pub(crate) fn partition_bits(&self, n: usize, crew: Crew<'_>) -> BucketBits {
+        self.shape.partition_bits(n, crew.threads(), self.bytes)
     }
 
     /// Whether a bucket is small enough.
@@ -625,9 +646,32 @@ mod tests {
             for bits in 8..=bits_most {
                 let next = if bits == bits_most { 8 } else { bits + 1 };
                 let last = ((most + 1) << bits) - 1;
-                let found = [last, last + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES));
+                let found =
+                    [last, last + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES).even);
                 assert_eq!(found, [bits, next], "{last} records of {record}, {threads}");
             }
+        }
+    }
+
+    /// Buckets that a sample parts are fewer where vectors search for them, unless a local sort would not take them or
+    /// workers have too few.
+    #[test]
+    fn sampled_buckets_are_fewer_where_that_is_faster() {
+        use Instructions::{Avx2, Avx512, Portable};
+        for (instructions, record, n, threads, expected) in [
+            (Avx512, 4, 100_000, 1, (3, 3)),
+            (Avx512, 4, 10_000_000, 2, (8, 7)),
+            (Avx512, 8, 10_000_000, 2, (8, 7)),
+            (Avx512, 8, 13_000_000, 2, (8, 8)),
+            (Avx512, 8, 100_000_000, 2, (10, 8)),
+            (Avx512, 4, 10_000_000, 33, (8, 8)),
+            (Avx2, 4, 10_000_000, 2, (8, 7)),
+            (Avx2, 8, 10_000_000, 2, (8, 8)),
+            (Portable, 4, 10_000_000, 2, (8, 8)),
+        ] {
+            let found = Shape::new(instructions, record, 0).first_bits(n, threads, LOCAL_BYTES);
+            let found = (found.even, found.sampled);
+            assert_eq!(found, expected, "{instructions:?} {record} {n} {threads}");
         }
     }
 
