@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
-use sweepsort_core::{Nan, Order, Shape, Width, Word, with_width};
+use sweepsort_core::{Order, Shape, Width, Word, with_width};
 use sweepsort_testkit::{Ordered, Pattern, Wanted};
 
 use super::AUTO;
@@ -89,11 +89,7 @@ impl<W: Word> Type<W> {
         Type {
             name: std::any::type_name::<K>(),
             sorting: |input| {
-                let policies = match K::NANS {
-                    0 => &[Nan::Total],
-                    _ => Nan::ALL,
-                };
-                let nan = policies[input.turn / 64 % policies.len()];
+                let nan = K::POLICIES[input.turn / 64 % K::POLICIES.len()];
                 let order = Order::ALL[input.turn / 32 % 2];
                 let bits = ranges(K::BITS)[input.turn / 256 % 8].clone();
                 let wanted = Wanted::of_keys(order, nan, Some(bits.clone()));

@@ -48,10 +48,7 @@ impl<W: Word> Type<W> {
     fn of<K: Ordered>() -> Self {
         Type {
             name: std::any::type_name::<K>(),
-            policies: match K::NANS {
-                0 => &[Nan::Total],
-                _ => Nan::ALL,
-            },
+            policies: K::POLICIES,
             keys: |input| {
                 let wanted = Wanted::of_keys(input.order, input.nan, None);
                 let keys: Vec<K> = input.pattern.keys(input.n, input.seed, &wanted);

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
-use sweepsort_core::{Nan, Order, Width, Word, with_width};
+use sweepsort_core::{Order, Width, Word, with_width};
 use sweepsort_cuda::Buffer;
 use sweepsort_testkit::{Distribution, Ordered, Pattern, Sample, Wanted};
 
@@ -74,11 +74,7 @@ impl<W: Word> Type<W> {
         Type {
             name: std::any::type_name::<K>(),
             sorting: |input| {
-                let policies = match K::NANS {
-                    0 => &[Nan::Total],
-                    _ => Nan::ALL,
-                };
-                let nan = policies[input.turn / 64 % policies.len()];
+                let nan = K::POLICIES[input.turn / 64 % K::POLICIES.len()];
                 let order = Order::ALL[input.turn / 32 % 2];
                 let wanted = Wanted::of_keys(order, nan, None);
                 let keys: Vec<K> = input.pattern.keys(input.n, input.turn as u64, &wanted);

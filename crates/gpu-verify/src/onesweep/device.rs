@@ -98,13 +98,9 @@ fn bit_ranges(bits: u32) -> [Range<u32>; 8] {
 
 /// Keys of type `K`, which are `W` in memory; it is number `which` of so many `types`.
 fn of<K: Ordered, W: Word>(rig: &Rig, which: usize, types: usize) -> Result<usize> {
-    let policies = match K::NANS {
-        0 => &[Nan::Total],
-        _ => Nan::ALL,
-    };
     let mut sorts = 0;
     for &order in Order::ALL {
-        for &nan in policies {
+        for &nan in K::POLICIES {
             for n in [700, 1500, 30_011] {
                 let input = Input {
                     n,
@@ -123,7 +119,7 @@ fn of<K: Ordered, W: Word>(rig: &Rig, which: usize, types: usize) -> Result<usiz
         n: WIDE,
         arrangement: Arrangement::Pattern(Pattern::Special),
         order: Order::Descending,
-        nan: policies[policies.len() - 1],
+        nan: K::POLICIES[K::POLICIES.len() - 1],
         bits: 0..K::BITS,
     };
     sorts += wide.sort::<K, W>(rig, &Work::ALL, &[true, false])?;
@@ -145,7 +141,7 @@ fn of<K: Ordered, W: Word>(rig: &Rig, which: usize, types: usize) -> Result<usiz
             n,
             arrangement,
             order: Order::ALL[turn / 4 % 2],
-            nan: policies[turn / 8 % policies.len()],
+            nan: K::POLICIES[turn / 8 % K::POLICIES.len()],
             bits: bit_ranges(K::BITS)[turn / 32 % 8].clone(),
         };
         let work = Work::ALL[turn / 256 % Work::ALL.len()];

@@ -9,7 +9,6 @@ use sweepsort_testkit::{Distribution, Ordered, Pattern, Sample, Wanted, generate
 const SIZES: [usize; 6] = [0, 1, 2, 100, 5000, 70_001];
 
 fn every_option<K: Sample>() {
-    let policies = if K::NANS > 0 { Nan::ALL } else { &[Nan::Total] };
     let half = K::BITS / 2;
     let ranges = [
         None,
@@ -19,7 +18,7 @@ fn every_option<K: Sample>() {
         Some(half / 2..K::BITS),
     ];
     for &order in Order::ALL {
-        for &nan in policies {
+        for &nan in K::POLICIES {
             for bits in &ranges {
                 for n in SIZES {
                     // The largest size with all bits alone, to spare time.
