@@ -54,8 +54,8 @@ const DOCUMENTS: &[Document] = &[
             on_device::all,
             on_device::all,
             on_device::all,
-            on_device::all,
             on_device::contenders,
+            on_device::all,
         ],
     },
     Document {

@@ -176,8 +176,7 @@ impl Measure {
                 let digit = digit_below(top, bits.start, wanted);
                 digits.push(digit);
                 (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
-                let bytes = self.local_bytes(threads);
-                wanted = self.shape.partition_bits(bucket, threads, bytes).even;
+                wanted = self.shape.even_bits(bucket, threads);
                 if bucket <= most || top == bits.start {
                     break;
                 }

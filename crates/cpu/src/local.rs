@@ -42,7 +42,8 @@ pub(crate) struct Shape {
     keys: bool,
     /// Whether they can be sorted by vectors.
     vectors: bool,
-    /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local sorts.)
+    /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local
+    /// sorts.)
     fewer_sampled: bool,
 }
 
@@ -97,8 +98,8 @@ impl Shape {
         self.with_sampled(found.unwrap_or(bits), n, threads, bytes)
     }
 
-    /// As many as bring buckets well into the cache and give every worker some.
-    fn even_bits(self, n: usize, threads: usize) -> u32 {
+    /// As many as bring even buckets well into the cache and give every worker some.
+    pub(crate) fn even_bits(self, n: usize, threads: usize) -> u32 {
         let bucket = match self.vectors {
             true => bins::most_records(BUCKET_SLOTS_BYTES, self.record),
             false => BUCKET_BYTES / self.record,
@@ -107,8 +108,8 @@ impl Shape {
         (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
     }
 
-    /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some are a quarter larger than
-    /// others, and every worker has some even so.
+    /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some are a quarter
+    /// larger than others, and every worker has some even so.
     fn with_sampled(self, even: u32, n: usize, threads: usize, bytes: usize) -> BucketBits {
         let few_do = n >> SAMPLED_BITS <= self.most_records(bytes) / 5 * 4
             && threads * BUCKETS_PER_WORKER <= 1 << SAMPLED_BITS;
@@ -116,8 +117,10 @@ impl Shape {
             true => SAMPLED_BITS,
             false => PARTITION_BITS,
         };
-        let sampled = even.min(most);
-        BucketBits { even, sampled }
+        BucketBits {
+            even,
+            sampled: even.min(most),
+        }
     }
 
     /// The most records that are sorted locally with so many bytes of memory.

@@ -16,7 +16,7 @@ pub trait Ordered: RadixKey + std::fmt::Debug + 'static {
     /// How many NaNs of one sign the type has; 0 for all but floats.
     const NANS: u128 = 0;
 
-    /// The policies that are not alike for the type.
+    /// The NaN policies that are not alike for the type.
     const POLICIES: &'static [Nan] = if Self::NANS > 0 {
         Nan::ALL
     } else {

@@ -56,10 +56,10 @@ macro_rules! key_types {
                 }
             }
 
-            /// Whether the type is a float.
-            pub const fn is_float(self) -> bool {
+            /// The NaN policies that are not alike for the type.
+            pub const fn policies(self) -> &'static [Nan] {
                 match self {
-                    $(KeyType::$variant => <$key as Ordered>::NANS > 0),*
+                    $(KeyType::$variant => <$key as Ordered>::POLICIES),*
                 }
             }
 
@@ -325,14 +325,10 @@ fn bit_ranges(bits: u32) -> [Range<u32>; 6] {
 /// Every key type with every direction and every policy that concerns it.
 fn keys_and_orders() -> impl Iterator<Item = (KeyType, Order, Nan)> + Clone {
     KeyType::ALL.iter().flat_map(|&key| {
-        let policies = if key.is_float() {
-            Nan::ALL
-        } else {
-            &[Nan::Total]
-        };
-        Order::ALL
-            .iter()
-            .flat_map(move |&order| policies.iter().map(move |&nan| (key, order, nan)))
+        Order::ALL.iter().flat_map(move |&order| {
+            let policies = key.policies().iter();
+            policies.map(move |&nan| (key, order, nan))
+        })
     })
 }
 
