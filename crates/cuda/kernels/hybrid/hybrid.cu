@@ -256,6 +256,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
     partition_shape<T::Wide>(),
     partition_shape<T::Once>(),
+    {0, T::Once::DIGITS, 0, 0},
     local_shape<T::Cell>(),
     local_shape<T::RefinedCell>(),
     {T::Refined::THREADS, T::Refined::TILE, T::Refined::BLOCKS, sizeof(RefineShared<T::Refined>)},

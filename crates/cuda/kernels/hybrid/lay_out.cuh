@@ -12,23 +12,10 @@
 // does it all, and this is not launched.
 #pragma once
 
+#include "../last_block.cuh"
 #include "task.cuh"
 #include "times.cuh"
 #include "warp.cuh"
-
-// Whether all other blocks of the grid are done; what they wrote is seen then, and `done` is zero again.
-// All threads come here, when what they have written is complete.
-__device__ inline bool last_block(u32& done, bool& last) {
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd(&done, 1) == gridDim.x - 1;
-        if (last) done = 0;
-    }
-    __syncthreads();
-    __threadfence();
-    return last;
-}
 
 template <class Key>
 struct LayOut {

@@ -20,6 +20,9 @@
 
 #include "task.cuh"
 
+// Of the first of two partitions; where there is one, it has one.
+constexpr u32 MOST_BUCKETS = 1 << MOST_CELL_BITS / 2;
+
 // A partition's tuning: pure data. Digits have at most DIGIT_BITS bits, and 2^COPY_BITS counters each.
 //
 // Shared memory leaves the L1 cache what is left, and loads under way need it: on an H200, 2^28 keys of 8
@@ -35,7 +38,9 @@ struct PartitionShape {
 
     static constexpr u32 WARPS = THREADS / WARP;
     static constexpr u32 DIGITS = 1 << DIGIT_BITS, COPIES = 1 << COPY_BITS, COUNTERS = DIGITS * COPIES;
-    static_assert(THREADS % WARP == 0 && THREADS >= DIGITS, "a thread for each digit");
+    // Digits that a thread takes room for.
+    static constexpr u32 OWN_DIGITS = (DIGITS + THREADS - 1) / THREADS;
+    static_assert(THREADS % WARP == 0 && THREADS >= MOST_BUCKETS, "a thread for each bucket");
     static_assert(COPIES >= 4 && COPIES <= WARP, "four counters that a thread scans are one digit's");
     static_assert(COUNTERS <= 8 * THREADS && TILE <= 0xffff, "two halves are scanned as one word");
 };
@@ -64,7 +69,7 @@ struct PartitionShared {
     u32 bases[S::DIGITS];
     u32 warps[S::WARPS];
     // The buckets: where they begin, how many tiles are before them, and how many keys a tile has.
-    u32 bucket_begins[S::DIGITS + 1], tiles[S::DIGITS + 1], tile_keys[S::DIGITS];
+    u32 bucket_begins[MOST_BUCKETS + 1], tiles[MOST_BUCKETS + 1], tile_keys[MOST_BUCKETS];
     u32 buckets, ticket;
     // This tile and the next.
     PartitionTile tile[2];
@@ -272,18 +277,24 @@ struct Partition {
 
     // The tile, ordered by the digit, in shared memory, with room for it in the output.
     __device__ void order(u32 count, u32* cursors) {
-        u32 base = 0;
-        bool has_digit = thread < digits();
-        if (has_digit) {
-            u32 begin = shared.begins[thread], own = shared.begins[thread + 1] - begin;
-            if (own) base = atomicAdd(&cursors[thread], own) - begin;
-        }
+        u32 base[S::OWN_DIGITS] = {};
+        each_own_digit([&](u32 i, u32 digit) {
+            u32 begin = shared.begins[digit], own = shared.begins[digit + 1] - begin;
+            if (own) base[i] = atomicAdd(&cursors[digit], own) - begin;
+        });
         if (count == TILE)
             place_as<true>(count);
         else
             place_as<false>(count);
-        if (has_digit) shared.bases[thread] = base;
+        each_own_digit([&](u32 i, u32 digit) { shared.bases[digit] = base[i]; });
         __syncthreads();
+    }
+
+    template <class Do>
+    __device__ void each_own_digit(Do act) const {
+#pragma unroll
+        for (u32 i = 0; i < S::OWN_DIGITS; i++)
+            if (i * THREADS + thread < digits()) act(i, i * THREADS + thread);
     }
 
     template <bool FULL>

@@ -19,7 +19,7 @@
 // Where many keys of the sample share their cells, a larger one may show that sifting the common ones is
 // faster than either (census.cuh). What is predicted only decides about speed.
 //
-// Grid: probe_blocks; one for a sample.
+// Grid: probe_blocks; for a sample one, and others that only write zeros.
 #pragma once
 
 #include "census.cuh"
@@ -88,11 +88,11 @@ struct Probe {
 
     __device__ void run() {
         wait_for_earlier_kernels();
+        if (task.may_onesweep && blockIdx.x > 0) return clear();
         if (task.may_onesweep) read_sample();
         clear_slots();
         if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
-        for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < task.zero_vectors; i += gridDim.x * THREADS)
-            task.zeros[i] = uint4{};
+        clear();
         shared.range.put(task.may_onesweep ? range_of_sample() : range_of_all());
         if (task.may_onesweep) put_varying();
         // Not before: its first loads would delay the sample.
@@ -105,6 +105,12 @@ struct Probe {
         if (task.dictionary == nullptr || distinct) return;
         __syncthreads();
         Common(task, shared.common).run(code, predicted, onesweep);
+    }
+
+    // What begins as zeros; the first of it, choice, by the first block.
+    __device__ void clear() const {
+        for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < task.zero_vectors; i += gridDim.x * THREADS)
+            task.zeros[i] = uint4{};
     }
 
     __device__ Range<Key> range_of_all() {

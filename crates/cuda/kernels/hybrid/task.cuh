@@ -200,12 +200,12 @@ struct Task {
     // What the probe fills with zeros: choice, counts, and what a onesweep behind counts in.
     uint4* zeros;
     u32 zero_vectors;
-    // Whether onesweep is enqueued behind, so that `path` may say so. Then the probe is one block and
-    // reads a sample, and count is enqueued twice; otherwise the probe reads all keys.
+    // Whether onesweep is enqueued behind, so that `path` may say so. Then one block of the probe reads
+    // a sample, and count is enqueued twice; otherwise the probe reads all keys.
     u32 may_onesweep;
     // Carried.
     u32 carries;
-    // Blocks of the probe, Probe::MOST_BLOCKS at most. For each of them, and behind them for each block
+    // Blocks of the probe that read, Probe::MOST_BLOCKS at most. For each of them, and behind them for each block
     // of count, what it has read.
     u32 probe_blocks;
     // How many steps there is room for.

@@ -41,7 +41,7 @@ constexpr PartitionRow WIDE_ROWS[] = {
 // Those that are partitioned once, with more bits.
 constexpr PartitionRow ONCE_ROWS[] = {
     {4, 1024, 36, 1, 10, 2},
-    {8, 1024, 19, 1, 10, 2},
+    {8, 1024, 19, 1, 11, 2},
     {16, 512, 9, 1, 9, 2},
 };
 
@@ -177,13 +177,19 @@ constexpr Row row_of(const Row (&rows)[ROWS], u32 key) {
 // Shared memory that each of a multiprocessor's blocks can have; the hardware keeps 1 KB of each.
 constexpr u32 room(u32 blocks) { return (SHARED_KB + 1) * 1024 / blocks - 1024; }
 
+// Keys of a tile that go to a digit on average, at least.
+constexpr u32 LEAST_RUN = 8;
+
 constexpr PartitionRow fitted(PartitionRow row) {
-    u32 digits = 1u << row.digit_bits;
-    while (row.blocks > 1 && row.copy_bits > 2 && 4 * (digits << row.copy_bits) > room(row.blocks) / 3)
+    while (row.blocks > 1 && row.copy_bits > 2 && 4u << (row.digit_bits + row.copy_bits) > room(row.blocks) / 3)
         row.copy_bits--;
-    u32 fixed = 4 * ((digits << row.copy_bits) + 6 * digits) + 1024;
-    while (fixed + row.threads * row.items * row.key / 32 * 33 > room(row.blocks)) row.items--;
-    return row;
+    for (u32 items = row.items;; row.digit_bits--) {
+        u32 digits = 1u << row.digit_bits;
+        u32 rest = 4 * ((digits << row.copy_bits) + 2 * digits + 3 * MOST_BUCKETS) + 1024;
+        row.items = items;
+        while (rest + row.threads * row.items * row.key / 32 * 33 > room(row.blocks)) row.items--;
+        if (row.threads * row.items >= LEAST_RUN * digits) return row;
+    }
 }
 
 // A block's values lie where its keys were.

@@ -1,4 +1,5 @@
-// Where each digit's buckets begin, and what each pass has to do. One block.
+// Where each digit's buckets begin, and what each pass has to do. By the last block of `histograms`, or
+// where there are cells its first.
 //
 //     begins     exclusive scan of each histogram
 //     constant   a digit value with a count of n: all keys agree in this digit, or it has no bits
@@ -18,25 +19,20 @@
 
 template <class Key>
 struct Begins {
-    static constexpr u32 THREADS = RADIX;
-
     struct Shared {
         DigitScan<u64> scan;
         u32 constant[sizeof(Key) + 1];
     };
 
+    // By RADIX threads; others of the block come along.
     __device__ static void run(const Task<Key>& task, Shared& shared) {
-        wait_for_earlier_kernels();
-        let_next_kernel_in();
-        if (!task.goes() && !task.sorts_rest()) {
-            if (task.has_cells()) run_cells(task, shared);
-            return;
-        }
+        bool has_value = threadIdx.x < RADIX;
         u64 n = task.count();
         for (u32 pass = 0; pass < task.passes; pass++) {
-            u64 count = task.histograms[pass * RADIX + threadIdx.x];
-            bool constant = __syncthreads_or(count == n || task.digit(pass).mask == 0);
-            task.begins_of(pass, 0)[threadIdx.x] = shared.scan.exclusive(count);
+            u64 count = has_value ? __ldcg(&task.histograms[pass * RADIX + threadIdx.x]) : 0;
+            bool constant = __syncthreads_or((has_value && count == n) || task.digit(pass).mask == 0);
+            u64 begin = shared.scan.exclusive(count);
+            if (has_value) task.begins_of(pass, 0)[threadIdx.x] = begin;
             if (threadIdx.x == 0) shared.constant[pass] = constant;
         }
         __syncthreads();
@@ -53,9 +49,12 @@ struct Begins {
 #pragma unroll 16
             for (u32 upper = 0; upper < uppers; upper++)
                 count += cells.counts[upper * lowers + threadIdx.x];
-        task.begins_of(0, 0)[threadIdx.x] = shared.scan.exclusive(count);
+        u64 begin = shared.scan.exclusive(count);
         u32 upper = min(threadIdx.x, uppers);
-        task.begins_of(1, 0)[threadIdx.x] = cells.begins[upper * lowers];
+        if (threadIdx.x < RADIX) {
+            task.begins_of(0, 0)[threadIdx.x] = begin;
+            task.begins_of(1, 0)[threadIdx.x] = cells.begins[upper * lowers];
+        }
         if (threadIdx.x > 0) return;
         u32 last = task.has(RECORDS) || task.has(APART) ? OTHER : RESULT;
         task.routes[0] = {Route::SORT, SOURCE, SCRATCH, true, false, Digit{low, lowers - 1}, false};

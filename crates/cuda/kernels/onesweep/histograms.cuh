@@ -2,13 +2,15 @@
 //
 //     for each key, for each digit: counters[digit][its value][lane] += 1
 //     sum the lanes' counters; add them to histograms
+//     the last block to be done finds where all begins (begins.cuh)
 //
 // No two lanes of a warp ever meet in one bank: each has counters in a bank of its own. Where that
 // takes too much shared memory, the lanes form GROUPS; at a time the groups count different digits,
 // and the counters of these lie in different banks.
 #pragma once
 
-#include "task.cuh"
+#include "../last_block.cuh"
+#include "begins.cuh"
 
 template <class Key>
 struct Histograms {
@@ -38,12 +40,19 @@ struct Histograms {
         Key key[KEYS];
     };
 
+    struct Shared {
+        typename Begins<Key>::Shared begins;
+        bool last;
+    };
+
     const Task<Key>& task;
+    Shared& shared;
     u32* counters;
     u32 group, offset[GROUPS];
     Key mask;
 
-    __device__ Histograms(const Task<Key>& task, u32* counters) : task(task), counters(counters) {
+    __device__ Histograms(const Task<Key>& task, Shared& shared, u32* counters)
+        : task(task), shared(shared), counters(counters) {
         u32 lane = threadIdx.x % WARP;
         group = lane / COPIES;
 #pragma unroll
@@ -86,7 +95,10 @@ struct Histograms {
         wait_for_earlier_kernels();
         bool rest = task.sorts_rest(), goes = rest || task.goes();
         if (goes || task.has_cells()) clear_states(goes ? task.passes : 2);
-        if (!goes) return;
+        if (!goes) {
+            if (task.has_cells() && blockIdx.x == 0) Begins<Key>::run_cells(task, shared.begins);
+            return;
+        }
         const Key* keys = task.keys[rest ? SCRATCH : SOURCE];
         u64 n = task.count();
 
@@ -124,5 +136,6 @@ struct Histograms {
             for (u32 c = 0; c < COPIES; c++) sum += copies[(c + threadIdx.x) % COPIES];
             if (sum) atomicAdd(&task.histograms[i], u64(sum));
         }
+        if (last_block(task.agreed->arrived, shared.last)) Begins<Key>::run(task, shared.begins);
     }
 };

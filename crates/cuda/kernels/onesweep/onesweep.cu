@@ -1,6 +1,6 @@
 // The kernels of a onesweep sort, for one key width, SWEEPSORT_KEY_BITS.
 //
-//     histograms, begins     once
+//     histograms             once
 //     pass_V_wide            once for each digit and portion; V: bytes of a value, 0 for none
 //     pass_0_range_wide      keys alone, where bits outside the range tell equal keys apart; of 8 and
 //                            16 bits all keys alone
@@ -10,23 +10,17 @@
 //                            only
 //     onesweep_shapes        what the host must know of them
 #include "../key.cuh"
-#include "begins.cuh"
 #include "disordered.cuh"
 #include "histograms.cuh"
 #include "tuning.cuh"
 
 extern __shared__ __align__(16) u8 shared_memory[];
 
-// Grid: up to BLOCKS a multiprocessor. Shared: SHARED_BYTES.
+// Grid: up to BLOCKS a multiprocessor. Shared, beside its own: SHARED_BYTES.
 extern "C" __global__ void __launch_bounds__(Histograms<Key>::THREADS, Histograms<Key>::BLOCKS)
 histograms(const __grid_constant__ Task<Key> task) {
-    Histograms<Key>(task, reinterpret_cast<u32*>(shared_memory)).run();
-}
-
-// Grid: 1. Shared: none but its own.
-extern "C" __global__ void __launch_bounds__(RADIX) begins(const __grid_constant__ Task<Key> task) {
-    __shared__ typename Begins<Key>::Shared shared;
-    Begins<Key>::run(task, shared);
+    __shared__ typename Histograms<Key>::Shared shared;
+    Histograms<Key>(task, shared, reinterpret_cast<u32*>(shared_memory)).run();
 }
 
 // Grid: 1. blockDim: see there. Shared: none but its own.

@@ -1,8 +1,8 @@
 // What a onesweep sort is told and what it keeps: the task, the digits, the codec, and each pass's
 // route.
 //
-//     histograms  of all digits at once, in one read (histograms.cuh)
-//     begins      their exclusive scans, and the routes (begins.cuh)
+//     histograms  of all digits at once, in one read (histograms.cuh); their exclusive scans, and the
+//                 routes (begins.cuh)
 //     pass        once for each digit (pass.cuh)
 //
 // or, for middle sizes, `together`, all of it in one launch (together.cuh).
@@ -65,7 +65,7 @@ enum Flags : u32 {
 // hybrid/task.cuh has the same.
 constexpr u32 GO = 1, SORT_REST = 2;
 
-// What blocks that wait for each other agree on. It begins as zeros.
+// What blocks that wait for each other agree on; of others, which one is the last. It begins as zeros.
 template <class Key>
 struct Agreed {
     static constexpr u32 WORDS = sizeof(Key) < 4 ? 1 : sizeof(Key) / 4;

@@ -7,7 +7,7 @@
 //! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
 //! | to what one block's threads order | `alone`, `alone_double`, `alone_large`: one block |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
-//! | to 2^23 of 32 bits, 2^22 of 64, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
+//! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_wide` twice, and `lay_out` before |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`.
@@ -61,6 +61,9 @@ const MOST_COUNT_BLOCKS: usize = 1024;
 /// A block of the first partition has so many keys a thread, if there are no more for it.
 const LEAST_ROWS: usize = 8;
 
+/// Blocks that write zeros beside the one that reads a sample.
+const CLEARING_BLOCKS: u32 = 16;
+
 /// Shared memory that `count` has for each cell.
 const COUNTER_BYTES: u32 = 2;
 
@@ -84,26 +87,28 @@ mod row {
     pub const LAY_OUT: usize = 2;
     pub const PARTITION_WIDE: usize = 3;
     pub const PARTITION_ONCE: usize = 4;
-    pub const LOCAL: usize = 5;
-    pub const LOCAL_REFINED: usize = 6;
-    pub const REFINE: usize = 7;
-    pub const ALONE: usize = 8;
-    pub const TOGETHER: usize = 9;
+    /// Its digits.
+    pub const PARTITION_ONCE_DIGITS: usize = 5;
+    pub const LOCAL: usize = 6;
+    pub const LOCAL_REFINED: usize = 7;
+    pub const REFINE: usize = 8;
+    pub const ALONE: usize = 9;
+    pub const TOGETHER: usize = 10;
     /// Of what blocks that wait for each other sort in shared memory.
-    pub const TOGETHER_CELLS: usize = 10;
-    pub const LOCAL_4: usize = 11;
-    pub const LOCAL_8: usize = 12;
-    pub const LOCAL_16: usize = 13;
-    pub const PARTITION_COMPOSITE: usize = 14;
-    pub const LOCAL_COMPOSITE: usize = 15;
-    pub const LOCAL_LARGE: usize = 16;
-    pub const LOCAL_TALLY: usize = 17;
-    pub const ALONE_DOUBLE: usize = 18;
-    pub const ALONE_LARGE: usize = 19;
-    pub const WEAVE: usize = 20;
+    pub const TOGETHER_CELLS: usize = 11;
+    pub const LOCAL_4: usize = 12;
+    pub const LOCAL_8: usize = 13;
+    pub const LOCAL_16: usize = 14;
+    pub const PARTITION_COMPOSITE: usize = 15;
+    pub const LOCAL_COMPOSITE: usize = 16;
+    pub const LOCAL_LARGE: usize = 17;
+    pub const LOCAL_TALLY: usize = 18;
+    pub const ALONE_DOUBLE: usize = 19;
+    pub const ALONE_LARGE: usize = 20;
+    pub const WEAVE: usize = 21;
     /// Of the image of 64-bit keys, for 32-bit ones, too.
-    pub const ALONE_RECORDS: usize = 21;
-    pub const ALONE_RECORDS_LARGE: usize = 22;
+    pub const ALONE_RECORDS: usize = 22;
+    pub const ALONE_RECORDS_LARGE: usize = 23;
 }
 
 /// A sort, decided.
@@ -406,12 +411,10 @@ impl<'a> Kernels<'a> {
         // One block reads a sample, and all keys it takes more.
         let probe = shape(row::PROBE)?;
         let multiprocessors = self.device.facts().multiprocessors as usize;
-        let probe_blocks = match samples {
-            true => 1,
-            false => n
-                .div_ceil(probe.tile as usize)
-                .min(multiprocessors)
-                .min(MOST_PROBE_BLOCKS) as u32,
+        let all = n.div_ceil(probe.tile as usize).min(multiprocessors);
+        let (probe_blocks, clearing) = match samples {
+            true => (1, CLEARING_BLOCKS),
+            false => (all.min(MOST_PROBE_BLOCKS) as u32, 0),
         };
         let lay_out = match cells > LAID_OUT_BY_COUNT {
             true => {
@@ -423,7 +426,7 @@ impl<'a> Kernels<'a> {
         };
         Ok(Finding {
             bits,
-            probe: self.launch("probe", probe.grid(probe_blocks))?,
+            probe: self.launch("probe", probe.grid(probe_blocks + clearing))?,
             probe_blocks,
             count,
             counts: 1 + u32::from(samples),
@@ -515,7 +518,8 @@ impl<'a> Kernels<'a> {
         let shape = |row| self.shapes.get(row);
         let large = shape(row::LOCAL_LARGE)?;
         let once = shape(row::PARTITION_ONCE)?;
-        let tuning = tuning.fitted(once.tile as usize, large.tile as usize);
+        let digits = shape(row::PARTITION_ONCE_DIGITS)?.tile;
+        let tuning = tuning.fitted(digits as usize, large.tile as usize);
         let behind = self.behind(n, spec)?;
         let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;

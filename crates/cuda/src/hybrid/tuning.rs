@@ -69,7 +69,7 @@ const TABLE: [Tuning; 3] = [
     NARROWEST,
     Tuning {
         width: Width::W64,
-        once: 1 << 22,
+        most_bits: 11,
         ..NARROWEST
     },
     Tuning {
@@ -80,9 +80,6 @@ const TABLE: [Tuning; 3] = [
         ..NARROWEST
     },
 ];
-
-/// Keys of a tile that go to a cell, at least, where they are evenly spread.
-const LEAST_RUN: usize = 8;
 
 /// Bits that tell a record's place in its cell. So many at least are the window's, and a code's other
 /// bits and the place fit a code; `kernels/hybrid/local_values.cuh` has the same.
@@ -140,10 +137,10 @@ impl Tuning {
         *row.unwrap_or(&NARROWEST)
     }
 
-    /// For a device whose tiles, of one partition, and largest cells have so many keys: a digit's runs have
-    /// eight keys or more on average, and a cell fits that has twice its share.
-    pub fn fitted(self, tile: usize, large: usize) -> Tuning {
-        let most_bits = self.most_bits.min((tile / LEAST_RUN).max(2).ilog2());
+    /// For a device whose digit, if it is the only one, has so many values, and whose largest cells have so
+    /// many keys: a cell fits that has twice its share.
+    pub fn fitted(self, digits: usize, large: usize) -> Tuning {
+        let most_bits = self.most_bits.min(digits.ilog2());
         Tuning {
             most_bits,
             once: self.once.min((large / 2) << most_bits),
@@ -222,13 +219,13 @@ mod tests {
         assert_eq!(of((1 << 23) + 1), (6, 6));
         assert_eq!(of(4096), (1, 0));
         assert_eq!(of(MOST_KEYS), (8, 8));
-        let fits = |tile, large| {
-            let row = row.fitted(tile, large);
+        let fits = |digits, large| {
+            let row = row.fitted(digits, large);
             (row.most_bits, row.once)
         };
-        // Of the H200, and of a device with 64 KB of shared memory.
-        assert_eq!(fits(36 << 10, 17_216), (10, 1 << 23));
-        assert_eq!(fits(5 << 10, 9000), (9, 4500 << 9));
+        // Of the H200, and of a device with less shared memory.
+        assert_eq!(fits(1 << 10, 17_216), (10, 1 << 23));
+        assert_eq!(fits(1 << 9, 9000), (9, 4500 << 9));
         let few = row.cell_bits(1 << 28, 13);
         assert_eq!((few.a, few.b), (7, 6));
         let together = |n| row.together_bits(n, 10, 3072).a;

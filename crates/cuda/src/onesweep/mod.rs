@@ -6,7 +6,7 @@
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
 //! | to 5000 of 8, 16 and 128 bits, if a block has room | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
-//! | beyond | zeros, `histograms`, `begins`, then `pass` once for each digit |
+//! | beyond | zeros, `histograms`, then `pass` once for each digit |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
@@ -165,7 +165,6 @@ struct Together {
 #[derive(Clone, Debug)]
 struct Passes {
     histograms: (Arc<Kernel>, Grid),
-    begins: Arc<Kernel>,
     pass: Arc<Kernel>,
     shape: KernelShape,
     /// Blocks of a pass that run at the same time.
@@ -237,7 +236,7 @@ impl Kernels {
 }
 
 /// The workspace's arrays. The first three begin as zeros; the first kernel clears the states. Blocks
-/// that wait for each other have no use for histograms, tickets and begins, and others for `agreed`.
+/// that wait for each other have no use for histograms, tickets and begins.
 #[derive(Clone, Copy, Debug)]
 struct Arrays {
     agreed: Span<Agreed>,
@@ -510,13 +509,8 @@ impl Sweep {
         passes.locate(&mut task);
         let (histograms, grid) = &passes.histograms;
         // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
-        unsafe {
-            stream.launch(histograms, first(*grid), args![Argument::plain(&task)])?;
-            end(clock, Stage::Histogram, stream)?;
-            let grid = next(Grid::new(1, RADIX as u32));
-            stream.launch(&passes.begins, grid, args![Argument::plain(&task)])?;
-        }
-        end(clock, Stage::Scan, stream)?;
+        unsafe { stream.launch(histograms, first(*grid), args![Argument::plain(&task)])? };
+        end(clock, Stage::Histogram, stream)?;
         for pass in 0..task.passes {
             for portion in 0..passes.portions {
                 let left = passes.tiles - portion * passes.portion_tiles;
@@ -659,7 +653,6 @@ impl Passes {
         let pass = module.kernel(pass)?;
         Ok(Passes {
             histograms: (histograms, grid),
-            begins: module.kernel("begins")?,
             blocks: shape.together(&pass, facts)?,
             pass,
             shape,
@@ -681,20 +674,20 @@ impl Passes {
 impl Arrays {
     /// Of passes.
     fn of(sweep: &Sweep, tiles: u32, portions: u32) -> Arrays {
-        Self::new(sweep, 0, portions as usize, tiles as usize)
+        Self::new(sweep, portions as usize, tiles as usize)
     }
 
     /// Of so many blocks that wait for each other.
     fn of_blocks(sweep: &Sweep, blocks: u32) -> Arrays {
-        Self::new(sweep, 1, 0, (blocks + blocks.div_ceil(GROUP)) as usize)
+        Self::new(sweep, 0, (blocks + blocks.div_ceil(GROUP)) as usize)
     }
 
-    /// With so many of `agreed`, portions, and rows of states for a pass.
-    fn new(sweep: &Sweep, agreed: usize, portions: usize, states: usize) -> Arrays {
+    /// With so many portions, and rows of states for a pass.
+    fn new(sweep: &Sweep, portions: usize, states: usize) -> Arrays {
         let in_place = !sweep.is_index();
         let passes = sweep.passes(in_place) as usize;
         let mut layout = Layout::new();
-        let agreed = layout.array(agreed);
+        let agreed = layout.array(1);
         let histograms = layout.array(passes * portions.min(1) * RADIX);
         let tickets = layout.array(passes * portions);
         let zeros = layout.all();
