@@ -101,7 +101,7 @@ struct Census {
     // Whether it takes a tenth less, if so many of all keys are common.
     __device__ bool is_better(float common, u32 otherwise, u32 onesweep) const {
         constexpr StageTimes TIMES = STAGE_TIMES<Key>;
-        float rest = 1 - common, besides = rest > 0.02 ? fixed<Key>(REST_BYTES, task.n) : 0;
+        float rest = 1 - common, besides = rest > 0.02 ? fixed_time<Key>(REST_BYTES, task.n) : 0;
         return TIMES.sift + TIMES.weave + rest * onesweep + besides < 0.9 * otherwise;
     }
 

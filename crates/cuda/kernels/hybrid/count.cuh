@@ -63,19 +63,16 @@ struct Count {
 
     // turn: 0, or 1.
     __device__ void run(u32 turn) {
-#pragma unroll 4
-        for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
-        __syncthreads();
         // The probe, which let this kernel in, has waited for those that wrote the source.
         if (turn == 0)
-            load_first();
+            begin();
         else
             let_next_kernel_in();
         wait_for_earlier_kernels();
         u32 path = task.choice->path;
         if (turn == 0 && path == SIFT) return sift_common<Sifts>(task, counters, shared.lay_out.last);
         if (path != HYBRID || (turn > 0 && !task.choice->missed)) return;
-        if (turn > 0) load_first();
+        if (turn > 0) begin();
         Window<Key> window(known_range(turn), task.cell_bits());
         if (blockIdx.x == 0 && threadIdx.x == 0) {
             task.choice->base = window.base;
@@ -91,11 +88,14 @@ struct Count {
         if (tells && threadIdx.x < WARP) tell_range(window);
         add_to_counts();
         if (!last_block(task.choice->done, shared.lay_out.last)) return;
+        LayOut<Key> lay_out(task, shared.lay_out);
+        bool alone = task.cells() <= LayOut<Key>::ALONE;
+        uint4 counts = alone ? lay_out.counts() : uint4{};
         if (turn == 0 && __ldcg(&task.choice->missed)) {
 #pragma unroll 1
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
-        } else if (task.cells() <= LayOut<Key>::ALONE) {
-            LayOut<Key>(task, shared.lay_out).run_alone();
+        } else if (alone) {
+            lay_out.run_alone(counts, turn > 0);
         }
     }
 
@@ -116,7 +116,10 @@ struct Count {
         if (!window.has(all.least) || !window.has(all.greatest)) task.choice->missed = 1;
     }
 
-    __device__ void load_first() {
+    __device__ void begin() {
+#pragma unroll 4
+        for (u32 i = threadIdx.x; i < words; i += THREADS) counters[i] = 0;
+        __syncthreads();
         if (reader.rounds > 0) reader.load(vector, 0);
     }
 

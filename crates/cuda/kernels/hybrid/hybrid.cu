@@ -1,7 +1,7 @@
 // The kernels of a hybrid sort, for one key width, SWEEPSORT_KEY_BITS.
 //
 //     probe, count, lay_out                 what is where
-//     partition_once, partition_wide        once; or twice, wide tiles
+//     partition_once, partition_twice       once; or twice
 //     local, local_large                    cells that fit a block, or a larger one
 //     local_tally                           instead of local: cells of which 16 bits are left
 //     refine, local_refined                 cells that do not, and what is made of them
@@ -64,7 +64,7 @@ weave(const __grid_constant__ Task<Key> task) {
     }
 
 PARTITION(partition_once, T::Once)
-PARTITION(partition_wide, T::Wide)
+PARTITION(partition_twice, T::Twice)
 
 // Grid: a block a cell.
 static_assert(sizeof(LocalShared<T::Cell>) <= SHARED_KB * 1024, "it does not fit");
@@ -112,11 +112,11 @@ local_refined(const __grid_constant__ Task<Key> task) {
 #if SWEEPSORT_KEY_BITS == 64
 using Composite = T::Composite;
 
-// Grid: as partition_wide.
-static_assert(sizeof(PartitionShared<Composite::Wide>) <= SHARED_KB * 1024, "it does not fit");
-extern "C" __global__ void __launch_bounds__(Composite::Wide::THREADS, Composite::Wide::BLOCKS)
+// Grid: as partition_twice.
+static_assert(sizeof(PartitionShared<Composite::First>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(Composite::First::THREADS, Composite::First::BLOCKS)
 partition_composite(const __grid_constant__ CompositeTask task) {
-    partition_composites(task, shared_as<PartitionShared<Composite::Wide>>());
+    partition_composites(task, shared_as<PartitionShared<Composite::First>>());
 }
 
 // Grid: a block a cell.
@@ -232,7 +232,7 @@ constexpr KernelShape values_shape() {
 }
 
 #if SWEEPSORT_KEY_BITS == 64
-constexpr KernelShape COMPOSITE_PARTITION_SHAPE = partition_shape<Composite::Wide>();
+constexpr KernelShape COMPOSITE_PARTITION_SHAPE = partition_shape<Composite::First>();
 constexpr KernelShape COMPOSITE_SHAPE = local_shape<Composite::Cell>();
 constexpr KernelShape ALONE_RECORDS_SHAPE = records_shape<T::AloneRecords::Few>();
 constexpr KernelShape ALONE_RECORDS_LARGE_SHAPE = records_shape<T::AloneRecords::More>();
@@ -254,7 +254,7 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     {Probe<Key>::THREADS, Probe<Key>::TILE, 1, sizeof(Probe<Key>::Shared)},
     {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::Sifts::Table)},
     {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
-    partition_shape<T::Wide>(),
+    partition_shape<T::Twice>(),
     partition_shape<T::Once>(),
     {0, T::Once::DIGITS, 0, 0},
     local_shape<T::Cell>(),

@@ -20,12 +20,15 @@
 template <class Key>
 struct LayOut {
     static constexpr u32 THREADS = 1024, WARPS = THREADS / WARP;
-    // So few cells are laid out by one block.
-    static constexpr u32 ALONE = 4096;
+    // So few cells are laid out by one block; of two partitions, half of their bits tell the bucket.
+    static constexpr u32 ALONE = 4096, BUCKETS = 64;
+    static_assert(BUCKETS * BUCKETS == ALONE, "there is an entry for each");
 
     struct Shared {
         u32 warps[WARPS];
         u32 total;
+        // Where buckets begin, and the end; of few cells.
+        u32 buckets[BUCKETS + 1];
         bool last;
     };
 
@@ -48,16 +51,20 @@ struct LayOut {
         exclusive(before);
         place(first, shared.total);
         if (!last_block(task.choice->done, shared.last)) return;
-        scan_tiles();
-        choose();
+        scan_tiles([&](u32 bucket) { return __ldcg(&task.begins[bucket << task.b_bits]); });
+        choose(__ldcg(&task.choice->missed));
     }
 
-    // Four neighbouring cells a thread. Arrays end with whole vectors, and buckets of several cells have
-    // four or more.
-    __device__ void run_alone() {
+    // Of the thread's four neighbouring cells. Arrays end with whole vectors.
+    __device__ uint4 counts() const {
+        u32 first = threadIdx.x * 4;
+        return first < task.cells() ? __ldcg(reinterpret_cast<const uint4*>(&task.counts[first])) : uint4{};
+    }
+
+    // With the counts of each thread's cells. Buckets of several cells have four or more.
+    __device__ void run_alone(uint4 keys, bool missed) {
         u32 first = threadIdx.x * 4;
         bool has_cells = first < task.cells();
-        uint4 keys = has_cells ? __ldcg(reinterpret_cast<const uint4*>(&task.counts[first])) : uint4{};
         u32 x = exclusive(keys.x + keys.y + keys.z + keys.w), y = x + keys.x, z = y + keys.y;
         uint4 begins = {x, y, z, z + keys.z};
         if (has_cells) {
@@ -65,22 +72,26 @@ struct LayOut {
             *reinterpret_cast<uint4*>(&task.begins[first]) = begins;
             *reinterpret_cast<uint4*>(&cursors[first]) = begins;
             if (task.b_bits > 0 && first % (1 << task.b_bits) == 0)
-                task.bucket_cursors[first >> task.b_bits] = x;
+                task.bucket_cursors[first >> task.b_bits] = shared.buckets[first >> task.b_bits] = x;
             if (max(max(keys.x, keys.y), max(keys.z, keys.w)) > task.local_keys)
 #pragma unroll 1
                 for (u32 cell = first; cell < first + 4; cell++) tell_large(cell, __ldcg(&task.counts[cell]));
         }
-        if (threadIdx.x == 0) task.begins[task.cells()] = task.n;
+        if (threadIdx.x == 0) {
+            task.begins[task.cells()] = task.n;
+            if (task.b_bits > 0) shared.buckets[1 << task.a_bits] = task.n;
+        }
         __syncthreads();
-        scan_tiles();
-        choose();
+        scan_tiles([&](u32 bucket) { return shared.buckets[bucket]; });
+        choose(missed);
     }
 
     // Onesweep, where the cells turn out to be too large: with values any of them, and of keys of which
     // the sample has shown too little, so many that refining them takes longer. By one thread.
-    __device__ void choose() const {
+    __device__ void choose(bool missed) const {
         if (threadIdx.x > 0) return;
-        if (task.may_onesweep && onesweep_is_better()) task.choose(ONESWEEP);
+        if (task.may_onesweep && (missed || task.carries == RECORDS) && onesweep_is_better())
+            task.choose(ONESWEEP);
         if constexpr (sizeof(Key) == sizeof(u32))
             if (task.carries == COMPOSITES) tell_words();
     }
@@ -91,7 +102,7 @@ struct LayOut {
         u32 crowd = __ldcg(&choice.crowd);
         float refined = float(times.refine) * crowd / task.n;
         u32 cells = (task.b_bits ? 2 : 1) * times.partition + times.local;
-        bool slower = choice.missed && refined + cells > sizeof(Key) * times.pass + times.count;
+        bool slower = refined + cells > sizeof(Key) * times.pass + times.count;
         return task.carries == RECORDS ? crowd > 0 : slower;
     }
 
@@ -131,12 +142,12 @@ struct LayOut {
         }
     }
 
-    __device__ void scan_tiles() {
+    template <class Begin>
+    __device__ void scan_tiles(Begin begin_of) {
         if (task.b_bits == 0) return;
         u32 bucket = threadIdx.x, buckets = 1 << task.a_bits, tiles = 0;
         if (bucket < buckets) {
-            const u32* begin = &task.begins[bucket << task.b_bits];
-            u32 keys = __ldcg(begin + (1 << task.b_bits)) - __ldcg(begin);
+            u32 keys = begin_of(bucket + 1) - begin_of(bucket);
             tiles = keys / task.tile + (keys % task.tile > 0);
         }
         u32 before = exclusive(tiles);

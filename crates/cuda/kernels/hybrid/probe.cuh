@@ -180,7 +180,7 @@ struct Probe {
             if (shift == low && crowd.large) hybrid += times.local_large - times.local;
             hybrid += times.refine * crowd.mixed / SAMPLE;
             if (shift == low && !composites && crowd.mixed >= SAMPLE / 32)
-                hybrid += u32(fixed<Key>(REFINE_BYTES, task.n));
+                hybrid += u32(fixed_time<Key>(REFINE_BYTES, task.n));
             u32 more = max(equal, crowd.equal) - equal;
             // Composites of equal keys are refined by what these carry. Equal keys alone do not need the
             // local sort, but for the count.

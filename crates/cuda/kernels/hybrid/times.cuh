@@ -24,7 +24,7 @@ constexpr StageTimes COMPOSITE_TIMES = {10, 43, 44, 75, 180, 57, 0, 0};
 constexpr float REFINE_BYTES = 1e9, REST_BYTES = 2.5e9;
 
 template <class Key>
-__device__ inline float fixed(float bytes, u32 n) {
+__device__ inline float fixed_time(float bytes, u32 n) {
     return bytes / (float(n) * sizeof(Key));
 }
 

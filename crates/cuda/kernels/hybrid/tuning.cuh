@@ -32,7 +32,7 @@ struct PartitionRow {
 };
 
 // Inputs that are partitioned twice, with digits of 8 bits at most.
-constexpr PartitionRow WIDE_ROWS[] = {
+constexpr PartitionRow TWICE_ROWS[] = {
     {4, 1024, 36, 1, 8, 5},
     {8, 1024, 19, 1, 8, 4},  // results/2026-11-22-h200-tune-hybrid-wide-64.json
     {16, 768, 11, 1, 8, 4},
@@ -242,7 +242,7 @@ constexpr TogetherRow fitted(TogetherRow row) {
 template <class Key>
 struct Tuning {
     static constexpr u32 KEY = sizeof(Key);
-    static constexpr PartitionRow WIDE = fitted(row_of(WIDE_ROWS, KEY));
+    static constexpr PartitionRow TWICE = fitted(row_of(TWICE_ROWS, KEY));
     static constexpr PartitionRow ONCE = fitted(row_of(ONCE_ROWS, KEY));
     static constexpr PartitionRow TILES = fitted(row_of(REFINE_ROWS, KEY));
     static constexpr LocalRow CELL = fitted(row_of(CELL_ROWS, KEY));
@@ -258,7 +258,7 @@ struct Tuning {
     using Cells = LocalShape<Key, T, I, K, D, B>;
 #define TILES_OF(R) Tiles<R.threads, R.items, R.blocks, R.digit_bits, R.copy_bits>
 #define CELLS_OF(R) Cells<R.threads, R.items, R.keys, R.bin_bits, R.blocks>
-    using Wide = TILES_OF(WIDE);
+    using Twice = TILES_OF(TWICE);
     using Once = TILES_OF(ONCE);
     using Cell = CELLS_OF(CELL);
     using LargeCell = LargeShape<CELLS_OF(DOUBLE), CELLS_OF(LARGE)>;
@@ -292,7 +292,7 @@ struct Tuning {
     struct Composite {
         static constexpr PartitionRow FIRST = fitted(row_of(COMPOSITE_ROWS, KEY));
         static constexpr LocalRow CELL = fitted(row_of(COMPOSITE_CELL_ROWS, KEY));
-        using Wide = TILES_OF(FIRST);
+        using First = TILES_OF(FIRST);
         using Cell = CELLS_OF(CELL);
     };
     using Refined = RefineShape<TILES_OF(TILES), PIECE.keys>;

@@ -82,6 +82,11 @@ struct Histograms {
         }
     }
 
+    __device__ void clear_counters() {
+        for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
+        __syncthreads();
+    }
+
     // The passes' states begin as zeros.
     __device__ void clear_states(u32 passes) {
         u64 words = u64(passes) * task.tiles * RADIX, step = u64(gridDim.x) * THREADS * 4;
@@ -90,8 +95,8 @@ struct Histograms {
     }
 
     __device__ void run() {
-        for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
-        __syncthreads();
+        // Where all this may be called off, not before that is known.
+        if (task.go == nullptr) clear_counters();
         wait_for_earlier_kernels();
         bool rest = task.sorts_rest(), goes = rest || task.goes();
         if (goes || task.has_cells()) clear_states(goes ? task.passes : 2);
@@ -99,6 +104,7 @@ struct Histograms {
             if (task.has_cells() && blockIdx.x == 0) Begins<Key>::run_cells(task, shared.begins);
             return;
         }
+        if (task.go != nullptr) clear_counters();
         const Key* keys = task.keys[rest ? SCRATCH : SOURCE];
         u64 n = task.count();
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `probe`, `count`, `lay_out` | the window of the keys, and its cells, as for keys alone |
 //! | `partition_composite` | makes the words, and partitions them by the window's first digit |
-//! | `partition_wide` | by its second digit |
+//! | `partition_twice` | by its second digit |
 //! | `local_large_composite`, `local_composite`, `refine`, `local_refined_composite` | as for words alone, but keys and what travels go to two arrays |
 //!
 //! No two words with an index are equal, so equal keys come out in their order. With values they come out
@@ -79,7 +79,7 @@ impl Composites {
         let bits = finding.bits;
         let (first, second) = (
             words.shapes.get(row::PARTITION_COMPOSITE)?,
-            words.shapes.get(row::PARTITION_WIDE)?,
+            words.shapes.get(row::PARTITION_TWICE)?,
         );
         // The last tile of each bucket may be short.
         let tiles = n.div_ceil(second.tile as usize) + (1 << bits.a);
@@ -103,7 +103,7 @@ impl Composites {
                 first,
                 n.div_ceil(first.tile as usize),
             )?,
-            partition_again: words.persistent("partition_wide", second, tiles)?,
+            partition_again: words.persistent("partition_twice", second, tiles)?,
             local_large: words.persistent("local_large_composite", large, bits.cells())?,
             local: words.launch("local_composite", local.grid(bits.cells() as u32))?,
             refine: words.persistent("refine", sizes.refine, usize::MAX)?,

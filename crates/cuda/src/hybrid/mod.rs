@@ -8,7 +8,7 @@
 //! | to what one block's threads order | `alone`, `alone_double`, `alone_large`: one block |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
-//! | beyond | the same with `partition_wide` twice, and `lay_out` before |
+//! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`.
 //!
@@ -85,7 +85,7 @@ mod row {
     pub const PROBE: usize = 0;
     pub const COUNT: usize = 1;
     pub const LAY_OUT: usize = 2;
-    pub const PARTITION_WIDE: usize = 3;
+    pub const PARTITION_TWICE: usize = 3;
     pub const PARTITION_ONCE: usize = 4;
     /// Its digits.
     pub const PARTITION_ONCE_DIGITS: usize = 5;
@@ -145,8 +145,8 @@ struct Cells {
 #[derive(Clone, Copy, Debug)]
 struct Room {
     bits: CellBits,
-    /// Keys of a tile of the second partition, and of the largest cells that are sorted by `local` and by
-    /// `local_large`.
+    /// Keys of a tile of the second partition, if there is one, and of the largest cells that are sorted by
+    /// `local` and by `local_large`.
     tile: u32,
     local_keys: u32,
     large_keys: u32,
@@ -525,7 +525,7 @@ impl<'a> Kernels<'a> {
         let bits = finding.bits;
         let (partition, tiles) = match bits.partitions() {
             1 => ("partition_once", once),
-            _ => ("partition_wide", shape(row::PARTITION_WIDE)?),
+            _ => ("partition_twice", shape(row::PARTITION_TWICE)?),
         };
         // The first cuts the keys evenly for its blocks, by itself.
         let first = self.persistent(
@@ -533,14 +533,15 @@ impl<'a> Kernels<'a> {
             tiles,
             n.div_ceil(LEAST_ROWS * tiles.threads as usize),
         )?;
-        let together = tiles.together(&first.0, self.device.facts())? as usize;
-        let tile = even_tile(n, bits, tiles, together);
-        let partitions = match bits.partitions() {
-            1 => vec![first],
+        let (partitions, tile) = match bits.partitions() {
+            1 => (vec![first], 0),
             _ => {
+                let together = tiles.together(&first.0, self.device.facts())? as usize;
+                let tile = even_tile(n, bits, tiles, together);
                 // The last tile of each bucket may be short.
                 let most = n.div_ceil(tile as usize) + (1 << bits.a);
-                vec![first, self.persistent(partition, tiles, most)?]
+                let second = self.persistent(partition, tiles, most)?;
+                (vec![first, second], tile)
             }
         };
 

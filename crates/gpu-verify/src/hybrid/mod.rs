@@ -39,8 +39,8 @@ const APART: usize = (1 << 21) + 1;
 /// So many keys, or more, are partitioned twice.
 fn twice(width: Width) -> usize {
     match width {
-        Width::W32 => (1 << 23) + 1,
-        _ => (1 << 22) + 1,
+        Width::W128 => (1 << 22) + 1,
+        _ => (1 << 23) + 1,
     }
 }
 
