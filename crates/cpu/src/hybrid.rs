@@ -13,7 +13,7 @@ use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
-use crate::local::{Local, Shape, passes};
+use crate::local::{Local, Shape, few, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
@@ -260,7 +260,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// # Safety
     /// Source, sink and data have `n` records, and nobody else uses them now.
     pub(crate) unsafe fn run(self, means: &Means) -> Result<Report> {
-        let report = Report {
+        let mut report = Report {
             engine: "cpu",
             algorithm: "hybrid",
             keys: self.n,
@@ -276,6 +276,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 presorted: Some(run),
                 ..report
             });
+        }
+        // SAFETY: the caller's promise.
+        if self.n <= few::FEW_MAX && unsafe { self.run_few(&mut report, means) } {
+            return Ok(report);
         }
         let several = self.n >= PARALLEL_FROM;
         means.pool.enter(several, move |crew| {
@@ -324,6 +328,44 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         )
     }
 
+    /// Sorts keys alone that fit the registers; or returns false, for they are not such, and nothing is
+    /// written.
+    unsafe fn run_few(&self, report: &mut Report, means: &Means) -> bool {
+        let (n, data) = match self.data {
+            Some(data) if self.whole && self.payload.bytes() == 0 => (self.n, data),
+            _ => return false,
+        };
+        // SAFETY: all keys are there, and are ours.
+        unsafe {
+            if let Some(run) = self.run_of_few() {
+                self.keep(run, report, Crew::alone());
+                return true;
+            }
+            let instructions = means.instructions(self.whole);
+            if !few::sort(instructions, data.keys_start(), n, || self.encode(data)) {
+                return false;
+            }
+            self.sink.done(0, data.keys_mut(n));
+        }
+        report.passes_run = 1;
+        report.bytes_moved = 2 * (n * size_of::<W>()) as u64;
+        true
+    }
+
+    /// What the source makes of keys to where the records lie.
+    unsafe fn encode(&self, data: Columns<W, P>) {
+        if S::STAYS {
+            return;
+        }
+        for i in 0..self.n {
+            // SAFETY: all records are there, and are ours. Payloads lie there already, if there are any.
+            unsafe {
+                let (key, _) = self.source.record(i, self.source.code(i));
+                data.keys_start().add(i).write(key);
+            }
+        }
+    }
+
     /// Sorts an input that is a single bucket.
     unsafe fn run_one(&self, mut report: Report, means: &Means) -> Result<Report> {
         let (n, record) = (self.n, self.record_bytes());
@@ -347,13 +389,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let data = self
                 .data
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
-            if !S::STAYS {
-                // Payloads lie there already, if there are any.
-                for i in 0..n {
-                    let (key, _) = self.source.record(i, self.source.code(i));
-                    data.keys_start().add(i).write(key);
-                }
-            }
+            self.encode(data);
             let all = 0..n;
             let records = Pieces::new(data, slice::from_ref(&all));
             report.passes_run = self.local(means, own).sort(records, data, memory, 0);

@@ -99,6 +99,8 @@ pub(crate) trait Lanes: Sorted {
     ) -> usize;
     /// The first `count` lanes from memory, all ones in the others; more than all are all.
     unsafe fn load_some(from: *const Self::Word, count: usize) -> Self::Vector;
+    /// The first `count` lanes to memory, and nothing beyond; more than all are all.
+    unsafe fn store_some(to: *mut Self::Word, a: Self::Vector, count: usize);
     /// A bit for each lane in which `a` and `b` are the same, the first lane's lowest.
     unsafe fn same(a: Self::Vector, b: Self::Vector) -> u32;
     /// Slots of [`Common`](crate::sift::Common): see [`slot`](crate::sift::slot).

@@ -4,6 +4,7 @@
 
 pub(crate) mod bins;
 mod block;
+pub(crate) mod few;
 mod halves;
 mod joined;
 mod network;

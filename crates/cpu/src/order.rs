@@ -57,13 +57,19 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.n >= ORDER_FROM {
                 return self.in_some_order(report, crew, means);
             }
-            let ranks = self.source.ranks(W::mask(&self.bits));
-            let run = run_of(ranks, 0..self.n, self.strict);
+            let run = self.run_of_few();
             if let Some(run) = run {
                 self.keep(run, report, crew);
             }
             Ok(run.is_some())
         }
+    }
+
+    /// Whether all records are one run, found without help.
+    pub(crate) unsafe fn run_of_few(&self) -> Option<Presorted> {
+        let ranks = self.source.ranks(W::mask(&self.bits));
+        // SAFETY: the caller's promise.
+        unsafe { run_of(ranks, 0..self.n, self.strict) }
     }
 
     /// [`in_order`](Self::in_order), for an input that is worth a closer look.
@@ -103,7 +109,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     }
 
     /// The input is one run.
-    unsafe fn keep(&self, run: Presorted, report: &mut Report, crew: Crew<'_>) {
+    pub(crate) unsafe fn keep(&self, run: Presorted, report: &mut Report, crew: Crew<'_>) {
         // SAFETY: the caller found it so, and nobody else uses the records.
         unsafe { self.sink.presorted(self.n, run, crew) };
         report.presorted = Some(run);

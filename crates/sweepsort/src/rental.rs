@@ -229,22 +229,26 @@ pub(crate) fn run(
     let shape = task.shape();
     // The shortest way for small tasks: nothing is asked, weighed or written.
     if shape.keys < SMALLEST {
-        return because(Cow::Borrowed(TOO_FEW), cpu.run(task, spec));
+        let mut done = cpu.run(task, spec);
+        because(Cow::Borrowed(TOO_FEW), &mut done);
+        return done;
     }
     let verdict = decide(gpus, &shape, spec, cpu.threads(), true);
     let mut reason = verdict.decision.reason;
     if let Some((slot, engine)) = verdict.taken_by {
-        match engine.run(task.reborrow(), spec) {
-            Ok(report) => return because(reason, Ok(report)),
-            Err(error) => {
-                reason = slot.failed(&error);
-                if data_after(&error) == DataState::Undefined {
-                    return Err(error);
-                }
-            }
+        let mut done = engine.run(task.reborrow(), spec);
+        let Err(error) = &done else {
+            because(reason, &mut done);
+            return done;
+        };
+        reason = slot.failed(error);
+        if data_after(error) == DataState::Undefined {
+            return done;
         }
     }
-    because(reason, cpu.run(task, spec))
+    let mut done = cpu.run(task, spec);
+    because(reason, &mut done);
+    done
 }
 
 /// What [`run`] would do with such a task now, nothing being opened.
@@ -266,8 +270,11 @@ pub(crate) fn plan(
     cpu.plan(shape, spec)
 }
 
-fn because(reason: Cow<'static, str>, done: Result<Report>) -> Result<Report> {
-    done.map(|report| Report { reason, ..report })
+/// Notes in a report, where it lies: to move it takes as long as to sort a few keys.
+pub(crate) fn because(reason: Cow<'static, str>, done: &mut Result<Report>) {
+    if let Ok(report) = done {
+        report.reason = reason;
+    }
 }
 
 /// What an error leaves of the data.

@@ -457,15 +457,13 @@ impl Sorter {
 
     /// Runs a task, and notes in its report why this engine ran it.
     pub(crate) fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-        let report = match &self.way {
+        let mut done = match &self.way {
             Way::Auto => return rental::run(&self.engine, &rental::GPUS, task, spec),
-            Way::Cpu => self.engine.run(task, spec)?,
-            Way::Other(other) => other.run(task, spec)?,
+            Way::Cpu => self.engine.run(task, spec),
+            Way::Other(other) => other.run(task, spec),
         };
-        Ok(Report {
-            reason: Cow::Borrowed(ASKED_FOR),
-            ..report
-        })
+        rental::because(Cow::Borrowed(ASKED_FOR), &mut done);
+        done
     }
 
     /// Sorts keys as a copy of their bits in words of `width`, and writes the keys back.

@@ -186,6 +186,10 @@ impl Lanes for Wide32 {
             let some = _bzhi_u32(u32::MAX, count.min(16) as u32) as u16;
             _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), some, from.cast())
         }
+        store_some(to: *mut u32, a: __m512i, count: usize) {
+            let some = _bzhi_u32(u32::MAX, count.min(16) as u32) as u16;
+            _mm512_mask_storeu_epi32(to.cast(), some, a);
+        }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi32_mask(a, b)) }
         slots(codes: __m512i, factor: u32) -> __m512i {
             _mm512_srli_epi32::<27>(_mm512_mullo_epi32(codes, _mm512_set1_epi32(factor as i32)))
@@ -330,6 +334,10 @@ impl Lanes for Wide64 {
             let some = _bzhi_u32(u32::MAX, count.min(8) as u32) as u8;
             _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), some, from.cast())
         }
+        store_some(to: *mut u64, a: __m512i, count: usize) {
+            let some = _bzhi_u32(u32::MAX, count.min(8) as u32) as u8;
+            _mm512_mask_storeu_epi64(to.cast(), some, a);
+        }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi64_mask(a, b)) }
         slots(codes: __m512i, factor: u32) -> __m512i {
             let folded = _mm512_xor_si512(codes, _mm512_srli_epi64::<32>(codes));
@@ -447,6 +455,11 @@ impl Lanes for Half32 {
             let some = _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers);
             let words = _mm256_maskload_epi32(from.cast(), some);
             _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+        }
+        store_some(to: *mut u32, a: __m256i, count: usize) {
+            let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let some = _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers);
+            _mm256_maskstore_epi32(to.cast(), some, a);
         }
         same(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))) as u32
@@ -575,6 +588,11 @@ impl Lanes for Half64 {
             let some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers);
             let words = _mm256_maskload_epi64(from.cast(), some);
             _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+        }
+        store_some(to: *mut u64, a: __m256i, count: usize) {
+            let numbers = _mm256_setr_epi64x(0, 1, 2, 3);
+            let some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers);
+            _mm256_maskstore_epi64(to.cast(), some, a);
         }
         same(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))) as u32

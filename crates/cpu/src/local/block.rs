@@ -1,15 +1,13 @@
 //! A few keys sorted in registers.
 //!
 //! ```text
-//! load       rows of vectors, all ones where there is no key            memory → registers
+//! load       1, 2, 4, 8 or 16 vectors, all ones where there is no key   memory → registers
 //! columns    each lane becomes a sorted column, by a network of rows
 //! merge      columns by twos, fours, … all: crosswise between lanes, then rows again
 //! store      the columns as rows, one after the other                   registers → memory
 //! ```
 //!
 //! Merges are bitonic: of two groups of columns, the upper one is met from behind.
-
-use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
@@ -20,8 +18,6 @@ use crate::lanes::Lanes;
 const ROWS: usize = 16;
 /// The most lanes of a vector.
 const LANES_MAX: usize = 16;
-/// Room for all keys, and what whole vectors write beyond.
-const ROOM: usize = (ROWS + 1) * LANES_MAX;
 
 /// The most keys of a block.
 pub(super) const fn most<L: Lanes>() -> usize {
@@ -41,7 +37,9 @@ pub(super) unsafe fn sort<L: Lanes>(from: *const L::Word, n: usize, to: *mut L::
     unsafe {
         match n.div_ceil(L::LANES) {
             0 => {}
-            1..=4 => sort_rows::<L, 4>(from, n, to, room),
+            1 => sort_rows::<L, 1>(from, n, to, room),
+            2 => sort_rows::<L, 2>(from, n, to, room),
+            3..=4 => sort_rows::<L, 4>(from, n, to, room),
             5..=8 => sort_rows::<L, 8>(from, n, to, room),
             _ => sort_rows::<L, ROWS>(from, n, to, room),
         }
@@ -56,8 +54,7 @@ unsafe fn sort_rows<L: Lanes, const R: usize>(
     room: usize,
 ) {
     // SAFETY: only keys that are there are read, and all of them before any is written. Whole vectors
-    // are written; where they would pass the end, they go to a place that has room, and only the keys
-    // to where they belong.
+    // are written where there is room, and of others the keys alone.
     unsafe {
         let mut rows = [L::splat(L::Word::MAX); R];
         for (r, row) in rows.iter_mut().enumerate() {
@@ -67,9 +64,9 @@ unsafe fn sort_rows<L: Lanes, const R: usize>(
         network::sort::<L, R>(&mut rows);
         merge::<L, R>(&mut rows);
 
-        let mut ends = MaybeUninit::<[L::Word; ROOM]>::uninit();
-        let fits = (R + 1) * L::LANES <= room;
-        let out = if fits { to } else { ends.as_mut_ptr().cast() };
+        if R == 1 {
+            return L::store_some(to, rows[0], n);
+        }
         let mut columns = [rows[0]; ROWS];
         columns[..R].copy_from_slice(&rows);
         let blocks = R.div_ceil(L::LANES);
@@ -77,14 +74,16 @@ unsafe fn sort_rows<L: Lanes, const R: usize>(
             L::transpose(block);
         }
         // Where a column has fewer keys than a vector, the next one overwrites the rest.
+        let fits = (R + 1) * L::LANES <= room;
         for lane in 0..L::LANES {
             for block in 0..blocks {
+                let at = lane * R + block * L::LANES;
                 let sorted = columns[block * L::LANES + lane];
-                L::store(out.add(lane * R + block * L::LANES), sorted);
+                match fits {
+                    true => L::store(to.add(at), sorted),
+                    false => L::store_some(to.add(at), sorted, n.saturating_sub(at)),
+                }
             }
-        }
-        if !fits {
-            to.copy_from_nonoverlapping(out, n);
         }
     }
 }

@@ -18,6 +18,12 @@ macro_rules! exchange {
     )*};
 }
 
+/// Sorts rows `base` and `base + 1`.
+#[inline(always)]
+unsafe fn sort_2<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+    exchange!(rows, base; 0 1);
+}
+
 /// Sorts rows `base..base + 4`.
 #[inline(always)]
 unsafe fn sort_4<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
@@ -82,7 +88,7 @@ unsafe fn merge_32<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
     );
 }
 
-/// Sorts all rows: 4, 8, 16, 24 or 32 of them.
+/// Sorts all rows: 1, 2, 4, 8, 16, 24 or 32 of them.
 ///
 /// # Safety
 /// The machine has the lanes' instructions.
@@ -91,6 +97,8 @@ pub(super) unsafe fn sort<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) 
     // SAFETY: the caller's promise.
     unsafe {
         match R {
+            1 => {}
+            2 => sort_2::<L, R>(rows, 0),
             4 => sort_4::<L, R>(rows, 0),
             8 => sort_8::<L, R>(rows, 0),
             16 => sort_16::<L, R>(rows, 0),
