@@ -357,11 +357,19 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         if S::STAYS {
             return;
         }
-        for i in 0..self.n {
-            // SAFETY: all records are there, and are ours. Payloads lie there already, if there are any.
-            unsafe {
-                let (key, _) = self.source.record(i, self.source.code(i));
-                data.keys_start().add(i).write(key);
+        /// Keys that are read before any of them is written: so vectors can do it.
+        const TOGETHER: usize = 16;
+        let (source, n, to) = (self.source, self.n, data.keys_start());
+        // SAFETY: all records are there, and are ours. Payloads lie there already, if there are any.
+        unsafe {
+            let key = |i| source.record(i, source.code(i)).0;
+            let whole = n - n % TOGETHER;
+            for first in (0..whole).step_by(TOGETHER) {
+                let keys: [W; TOGETHER] = std::array::from_fn(|i| key(first + i));
+                to.add(first).cast::<[W; TOGETHER]>().write(keys);
+            }
+            for i in whole..n {
+                to.add(i).write(key(i));
             }
         }
     }
