@@ -335,20 +335,27 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             Some(data) if self.whole && self.payload.bytes() == 0 => (self.n, data),
             _ => return false,
         };
+        let instructions = means.instructions(self.whole);
+        let mut found = None;
         // SAFETY: all keys are there, and are ours.
         unsafe {
-            if let Some(run) = self.run_of_few() {
-                self.keep(run, report, Crew::alone());
-                return true;
+            let takes = few::sort(instructions, data.keys_start(), n, || {
+                found = self.run_of_few();
+                if found.is_none() {
+                    self.encode(data);
+                }
+                found.is_none()
+            });
+            match found {
+                _ if !takes => return false,
+                Some(run) => self.keep(run, report, Crew::alone()),
+                None => {
+                    self.sink.done(0, data.keys_mut(n));
+                    report.passes_run = 1;
+                    report.bytes_moved = 2 * (n * size_of::<W>()) as u64;
+                }
             }
-            let instructions = means.instructions(self.whole);
-            if !few::sort(instructions, data.keys_start(), n, || self.encode(data)) {
-                return false;
-            }
-            self.sink.done(0, data.keys_mut(n));
         }
-        report.passes_run = 1;
-        report.bytes_moved = 2 * (n * size_of::<W>()) as u64;
         true
     }
 

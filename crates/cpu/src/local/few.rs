@@ -10,8 +10,8 @@ use crate::lanes::{Lanes, Vectored, by_vectors};
 /// Whether there may be so few keys of any width.
 pub(crate) const FEW_MAX: usize = 256;
 
-/// Sorts `n` keys, once `encode` has made them codes; or returns false, for they are too many or there are no
-/// vectors for such keys, and has done nothing.
+/// Sorts `n` keys, if `prepare`, by which they are codes, says that there is something to sort; or returns false,
+/// for they are too many or there are no vectors for such keys, and has not asked.
 ///
 /// # Safety
 /// The machine has the instructions. The keys are there, and nobody else uses them now.
@@ -20,9 +20,9 @@ pub(crate) unsafe fn sort<W: Word>(
     instructions: Instructions,
     keys: *mut W,
     n: usize,
-    encode: impl FnOnce(),
+    prepare: impl FnOnce() -> bool,
 ) -> bool {
-    let few = Few { keys, n, encode };
+    let few = Few { keys, n, prepare };
     // SAFETY: the caller's promise.
     unsafe { by_vectors::<W, _>(instructions, few) }.unwrap_or(false)
 }
@@ -30,10 +30,10 @@ pub(crate) unsafe fn sort<W: Word>(
 struct Few<W, F> {
     keys: *mut W,
     n: usize,
-    encode: F,
+    prepare: F,
 }
 
-impl<W: Word, F: FnOnce()> Vectored for Few<W, F> {
+impl<W: Word, F: FnOnce() -> bool> Vectored for Few<W, F> {
     type Output = bool;
 
     #[inline(always)]
@@ -42,10 +42,11 @@ impl<W: Word, F: FnOnce()> Vectored for Few<W, F> {
         if self.n > block::most::<L>() {
             return false;
         }
-        (self.encode)();
-        let keys: *mut L::Word = self.keys.cast();
-        // SAFETY: the promise of `sort`.
-        unsafe { block::sort::<L>(keys, self.n, keys, self.n) };
+        if (self.prepare)() {
+            let keys: *mut L::Word = self.keys.cast();
+            // SAFETY: the promise of `sort`.
+            unsafe { block::sort::<L>(keys, self.n, keys, self.n) };
+        }
         true
     }
 }
@@ -62,7 +63,7 @@ mod tests {
     fn few_keys_are_sorted_where_they_lie() {
         fn width<W: Word>(instructions: Instructions, most: usize) {
             for n in 0..=most + 1 {
-                for bits in [1, 4, W::BITS] {
+                for (bits, sorts) in [(1, true), (4, true), (W::BITS, true), (W::BITS, false)] {
                     let mut state = n as u128;
                     let key = |_| {
                         state = state
@@ -72,20 +73,23 @@ mod tests {
                     };
                     let before: Vec<W> = (0..n + 2 * BESIDE).map(key).collect();
                     let mut wanted = before.clone();
-                    if n <= most {
+                    if n <= most && sorts {
                         wanted[BESIDE..BESIDE + n].sort_unstable();
                     }
-                    let (mut keys, mut encoded) = (before, false);
+                    let (mut keys, mut asked) = (before, false);
                     // SAFETY: the machine has the instructions, and the keys are there.
                     let done = unsafe {
                         let start = keys.as_mut_ptr().add(BESIDE);
-                        sort(instructions, start, n, || encoded = true)
+                        sort(instructions, start, n, || {
+                            asked = true;
+                            sorts
+                        })
                     };
                     let what = format!(
-                        "{instructions:?}: {n} keys of {} bits, {bits} vary",
+                        "{instructions:?}: {n} keys of {} bits, {bits} vary, {sorts}",
                         W::BITS
                     );
-                    assert_eq!((done, encoded), (n <= most, n <= most), "{what}");
+                    assert_eq!((done, asked), (n <= most, n <= most), "{what}");
                     assert!(keys == wanted, "{what}");
                 }
             }
@@ -103,7 +107,8 @@ mod tests {
                     width::<u64>(instructions, wide);
                 }
                 // SAFETY: no key is there, and none is touched.
-                let done = unsafe { sort::<u16>(instructions, std::ptr::dangling_mut(), 0, || ()) };
+                let done =
+                    unsafe { sort::<u16>(instructions, std::ptr::dangling_mut(), 0, || true) };
                 assert!(!done, "{instructions:?}: 16 bits");
             }
         }
