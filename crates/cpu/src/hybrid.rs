@@ -340,14 +340,16 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         // SAFETY: all keys are there, and are ours.
         unsafe {
             let takes = few::sort(instructions, data.keys_start(), n, || {
-                found = self.run_of_few();
+                found = self.single_run();
                 if found.is_none() {
                     self.encode(data);
                 }
                 found.is_none()
             });
+            if !takes {
+                return false;
+            }
             match found {
-                _ if !takes => return false,
                 Some(run) => self.keep(run, report, Crew::alone()),
                 None => {
                     self.sink.done(0, data.keys_mut(n));

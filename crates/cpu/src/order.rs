@@ -57,7 +57,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.n >= ORDER_FROM {
                 return self.in_some_order(report, crew, means);
             }
-            let run = self.run_of_few();
+            let run = self.single_run();
             if let Some(run) = run {
                 self.keep(run, report, crew);
             }
@@ -65,8 +65,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         }
     }
 
-    /// Whether all records are one run, found without help.
-    pub(crate) unsafe fn run_of_few(&self) -> Option<Presorted> {
+    /// The run that all records are, if they are one; found by the caller alone.
+    ///
+    /// # Safety
+    /// There are `n` records, and nobody changes them now.
+    pub(crate) unsafe fn single_run(&self) -> Option<Presorted> {
         let ranks = self.source.ranks(W::mask(&self.bits));
         // SAFETY: the caller's promise.
         unsafe { run_of(ranks, 0..self.n, self.strict) }

@@ -72,6 +72,33 @@ macro_rules! instructions {
 }
 use instructions;
 
+/// A bit for each of the first `count` lanes of so many.
+#[inline(always)]
+unsafe fn first<const LANES: usize>(count: usize) -> u32 {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe { _bzhi_u32(u32::MAX, count.min(LANES) as u32) }
+}
+
+/// All ones in the first `count` lanes of 8.
+#[inline(always)]
+unsafe fn first_of_8(count: usize) -> __m256i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers)
+    }
+}
+
+/// All ones in the first `count` lanes of 4.
+#[inline(always)]
+unsafe fn first_of_4(count: usize) -> __m256i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let numbers = _mm256_setr_epi64x(0, 1, 2, 3);
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers)
+    }
+}
+
 impl Sorted for Wide32 {
     type Word = u32;
     type Vector = __m512i;
@@ -183,11 +210,11 @@ impl Lanes for Wide32 {
             search::wide32(tree, codes, n - n % Self::LANES, below)
         }
         load_some(from: *const u32, count: usize) -> __m512i {
-            let some = _bzhi_u32(u32::MAX, count.min(16) as u32) as u16;
+            let some = first::<16>(count) as u16;
             _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), some, from.cast())
         }
         store_some(to: *mut u32, a: __m512i, count: usize) {
-            let some = _bzhi_u32(u32::MAX, count.min(16) as u32) as u16;
+            let some = first::<16>(count) as u16;
             _mm512_mask_storeu_epi32(to.cast(), some, a);
         }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi32_mask(a, b)) }
@@ -331,11 +358,11 @@ impl Lanes for Wide64 {
             search::wide64(tree, codes, n - n % Self::LANES, below)
         }
         load_some(from: *const u64, count: usize) -> __m512i {
-            let some = _bzhi_u32(u32::MAX, count.min(8) as u32) as u8;
+            let some = first::<8>(count) as u8;
             _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), some, from.cast())
         }
         store_some(to: *mut u64, a: __m512i, count: usize) {
-            let some = _bzhi_u32(u32::MAX, count.min(8) as u32) as u8;
+            let some = first::<8>(count) as u8;
             _mm512_mask_storeu_epi64(to.cast(), some, a);
         }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi64_mask(a, b)) }
@@ -451,14 +478,12 @@ impl Lanes for Half32 {
             search::half32(tree, codes, n - n % Self::LANES, below)
         }
         load_some(from: *const u32, count: usize) -> __m256i {
-            let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-            let some = _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers);
+            let some = first_of_8(count);
             let words = _mm256_maskload_epi32(from.cast(), some);
             _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
         }
         store_some(to: *mut u32, a: __m256i, count: usize) {
-            let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-            let some = _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), numbers);
+            let some = first_of_8(count);
             _mm256_maskstore_epi32(to.cast(), some, a);
         }
         same(a: __m256i, b: __m256i) -> u32 {
@@ -584,14 +609,12 @@ impl Lanes for Half64 {
             r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
         }
         load_some(from: *const u64, count: usize) -> __m256i {
-            let numbers = _mm256_setr_epi64x(0, 1, 2, 3);
-            let some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers);
+            let some = first_of_4(count);
             let words = _mm256_maskload_epi64(from.cast(), some);
             _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
         }
         store_some(to: *mut u64, a: __m256i, count: usize) {
-            let numbers = _mm256_setr_epi64x(0, 1, 2, 3);
-            let some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count.min(4) as i64), numbers);
+            let some = first_of_4(count);
             _mm256_maskstore_epi64(to.cast(), some, a);
         }
         same(a: __m256i, b: __m256i) -> u32 {

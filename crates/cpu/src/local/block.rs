@@ -19,6 +19,9 @@ const ROWS: usize = 16;
 /// The most lanes of a vector.
 const LANES_MAX: usize = 16;
 
+/// The most keys of a block, by any lanes.
+pub(super) const MOST: usize = ROWS * LANES_MAX;
+
 /// The most keys of a block.
 pub(super) const fn most<L: Lanes>() -> usize {
     let rows = if L::LANES > 4 { ROWS } else { 8 };

@@ -7,8 +7,8 @@ use super::block;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 
-/// Whether there may be so few keys of any width.
-pub(crate) const FEW_MAX: usize = 256;
+/// More keys than this are too many, whatever vectors there are.
+pub(crate) const FEW_MAX: usize = block::MOST;
 
 /// Sorts `n` keys, if `prepare`, by which they are codes, says that there is something to sort; or returns false,
 /// for they are too many or there are no vectors for such keys, and has not asked.

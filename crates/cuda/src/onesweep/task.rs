@@ -54,7 +54,8 @@ pub struct Cells {
     pub b_bits: u32,
 }
 
-/// What blocks that wait for each other agree on; of 128-bit keys, for the others have less.
+/// What blocks that wait for each other agree on; of others, which one is the last. Of 128-bit keys, for the
+/// others have less.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Agreed {
