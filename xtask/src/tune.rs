@@ -133,25 +133,13 @@ const INPUTS: &[Inputs] = &[
     inputs(
         "hybrid/alone_double",
         &[32, 64],
-        "2100,4000",
+        "2100,3500",
         "uniform,sorted,few-distinct",
     ),
     inputs(
-        "hybrid/alone_large",
-        &[32, 64],
+        "hybrid/ranked",
+        WIDER,
         "5000,8000",
-        "uniform,sorted,few-distinct",
-    ),
-    inputs(
-        "hybrid/alone_records",
-        &[64],
-        "1500,2000",
-        "uniform,sorted,few-distinct",
-    ),
-    inputs(
-        "hybrid/alone_records_large",
-        &[64],
-        "4000,8000",
         "uniform,sorted,few-distinct",
     ),
     inputs(
@@ -164,14 +152,14 @@ const INPUTS: &[Inputs] = &[
     inputs("onesweep/together", ALL, "2^13,1e5", "uniform,sorted,zipf"),
     inputs(
         "onesweep/alone",
-        ALL,
+        &[8, 16],
         "1500,4000",
         "uniform,sorted,few-distinct",
     ),
 ];
 
 /// How rows begin that are for words of 64 bits, made of keys of half as many, for an index.
-const WORDS: [&str; 2] = ["hybrid/composite", "hybrid/alone_records"];
+const WORDS: &str = "hybrid/composite";
 
 const ALL: &[u32] = &[8, 16, 32, 64, 128];
 const WIDER: &[u32] = &[32, 64, 128];
@@ -356,9 +344,7 @@ impl Trial {
             "--abbrev=12",
         ]))?;
         let (bits, value_type) = match self.value {
-            _ if WORDS.iter().any(|row| self.row.starts_with(row)) => {
-                (self.bits / 2, "index".to_owned())
-            }
+            _ if self.row.starts_with(WORDS) => (self.bits / 2, "index".to_owned()),
             0 => (self.bits, "none".to_owned()),
             bytes => (self.bits, format!("u{}", 8 * bytes)),
         };

@@ -1,5 +1,5 @@
 //! Keys and what travels with them: by all passes of onesweep; or to their cells, and then in shared
-//! memory; or as one word, like keys alone, where they are many or few.
+//! memory; or as one word, like keys alone; or, few of them, each at once to its place.
 
 use std::ops::Range;
 
@@ -23,13 +23,13 @@ pub enum Carry {
     Records(Box<Records>),
     /// Words of a key and what travels with it.
     Composites(Box<Composites>),
-    /// Words of a key and its position, by one block.
+    /// Each key at once to its place among all.
     Few(Box<Few>),
 }
 
 impl Carry {
     /// By that algorithm, if the device has room for it; otherwise by onesweep. Where the choice is the
-    /// engine's, few keys go by one block that has room for them.
+    /// engine's, few keys find their places among all.
     ///
     /// # Errors
     /// As [`Sweep::new`].
@@ -72,7 +72,7 @@ impl Carry {
             Carry::Sweep(sweep) => sweep.workspace_bytes(),
             Carry::Records(records) => records.workspace_bytes(),
             Carry::Composites(composites) => composites.workspace_bytes(),
-            Carry::Few(_) => 0,
+            Carry::Few(few) => few.workspace_bytes(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Carry {
                 Carry::Composites(composites) => {
                     composites.enqueue(stream, places, workspace, clock)
                 }
-                Carry::Few(few) => few.enqueue(stream, places, clock),
+                Carry::Few(few) => few.enqueue(stream, places, workspace, clock),
             }
         }
     }

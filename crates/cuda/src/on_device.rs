@@ -73,7 +73,7 @@ fn machine_code_loads_and_ptx_does_too() {
             Kind::Classic => ("iota", Some(Argument::from(5000u32))),
             Kind::Check => ("check_positions", Some(Argument::from(5000u64))),
             Kind::Gather => ("gather", None),
-            Kind::Onesweep => ("pass_8_wide", None),
+            Kind::Onesweep => ("pass_8", None),
             Kind::Hybrid => ("refine", None),
             Kind::Count => ("expand", None),
         };

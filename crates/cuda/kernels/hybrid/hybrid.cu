@@ -10,9 +10,8 @@
 //     partition_composite, local_composite, local_refined_composite
 //                                           of 64 bits: 32-bit keys and what they carry, as words
 //     weave                                 common keys, which count has sifted, and the rest
-//     alone, alone_double, alone_large      instead of all these, for small ones
-//     alone_records, alone_records_large    of 64 bits: the same for 32- and 64-bit keys with what travels
-//                                           with them
+//     alone, alone_double                   instead of all these, for the smallest
+//     ranked                                and for small ones, also with what travels with the keys
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
 #include "tuning.cuh"
@@ -149,21 +148,7 @@ local_refined_composite(const __grid_constant__ CompositeTask task) {
 
 ALONE(alone, T::Alone)
 #if SWEEPSORT_KEY_BITS < 128
-ALONE(alone_double, T::LargerAlone::Double)
-ALONE(alone_large, T::LargerAlone::Large)
-#endif
-
-#if SWEEPSORT_KEY_BITS == 64
-// Grid: 1. Shared: RecordsShared, and behind it the keys and their values.
-#define ALONE_RECORDS(name, S)                                                      \
-    static_assert(sizeof(RecordsShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
-    extern "C" __global__ void __launch_bounds__(S::THREADS, 1) name(               \
-        const __grid_constant__ RecordsTask task) {                                 \
-        AloneRecords<S>(task, shared_as<RecordsShared<S>>()).run();                 \
-    }
-
-ALONE_RECORDS(alone_records, T::AloneRecords::Few)
-ALONE_RECORDS(alone_records_large, T::AloneRecords::More)
+ALONE(alone_double, T::AloneDouble::Shape)
 #endif
 
 // Grid: as many blocks as run at a time.
@@ -181,6 +166,7 @@ struct KernelShape {
 #ifdef __CUDACC_RTC__
 // PTX for older drivers is compiled without the headers of cooperative groups: there is no such kernel.
 constexpr KernelShape TOGETHER_SHAPE = {0, 0, 0, 0}, TOGETHER_CELLS_SHAPE = {0, 0, 0, 0};
+constexpr KernelShape RANKED_SHAPE = {0, 0, 0, 0};
 #else
 // Grid: at most as many blocks as run at a time, launched cooperatively.
 static_assert(sizeof(TogetherShared<T::Whole>) <= SHARED_KB * 1024, "it does not fit");
@@ -191,6 +177,13 @@ together(const __grid_constant__ Task<Key> task) {
 constexpr KernelShape TOGETHER_SHAPE = {
     T::Whole::THREADS, T::Whole::TILE, T::Whole::BLOCKS, sizeof(TogetherShared<T::Whole>)};
 constexpr KernelShape TOGETHER_CELLS_SHAPE = {T::Whole::Group::THREADS, T::Whole::Group::CAPACITY, 0, 0};
+
+// Grid: n / task.chunk, launched cooperatively. Shared: RankedShared, and behind it codes.
+extern "C" __global__ void __launch_bounds__(T::Few::THREADS, 1)
+ranked(const __grid_constant__ RankedTask<Key> task) {
+    Ranked<T::Few>(task, shared_as<RankedShared<T::Few>>()).run_block();
+}
+constexpr KernelShape RANKED_SHAPE = {T::Few::THREADS, T::Few::THREADS, 1, sizeof(RankedShared<T::Few>)};
 #endif
 
 #if SWEEPSORT_KEY_BITS == 32
@@ -217,11 +210,6 @@ constexpr KernelShape alone_shape() {
 }
 
 template <class S>
-constexpr KernelShape records_shape() {
-    return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(RecordsShared<S>)};
-}
-
-template <class S>
 constexpr KernelShape large_shape() {
     return {S::THREADS, S::CAPACITY, S::BLOCKS, sizeof(LargeShared<S>)};
 }
@@ -234,19 +222,15 @@ constexpr KernelShape values_shape() {
 #if SWEEPSORT_KEY_BITS == 64
 constexpr KernelShape COMPOSITE_PARTITION_SHAPE = partition_shape<Composite::First>();
 constexpr KernelShape COMPOSITE_SHAPE = local_shape<Composite::Cell>();
-constexpr KernelShape ALONE_RECORDS_SHAPE = records_shape<T::AloneRecords::Few>();
-constexpr KernelShape ALONE_RECORDS_LARGE_SHAPE = records_shape<T::AloneRecords::More>();
 #else
 constexpr KernelShape COMPOSITE_PARTITION_SHAPE = {0, 0, 0, 0}, COMPOSITE_SHAPE = {0, 0, 0, 0};
-constexpr KernelShape ALONE_RECORDS_SHAPE = {0, 0, 0, 0}, ALONE_RECORDS_LARGE_SHAPE = {0, 0, 0, 0};
 #endif
 
 #if SWEEPSORT_KEY_BITS < 128
-constexpr KernelShape ALONE_DOUBLE_SHAPE = alone_shape<T::LargerAlone::Double>();
-constexpr KernelShape ALONE_LARGE_SHAPE = alone_shape<T::LargerAlone::Large>();
+constexpr KernelShape ALONE_DOUBLE_SHAPE = alone_shape<T::AloneDouble::Shape>();
 #else
 // As many wider keys take several blocks no longer.
-constexpr KernelShape ALONE_DOUBLE_SHAPE = {0, 0, 0, 0}, ALONE_LARGE_SHAPE = {0, 0, 0, 0};
+constexpr KernelShape ALONE_DOUBLE_SHAPE = {0, 0, 0, 0};
 #endif
 
 // In the order of crates/cuda/src/hybrid/mod.rs.
@@ -271,8 +255,6 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     large_shape<T::LargeCell>(),
     TALLY_SHAPE,
     ALONE_DOUBLE_SHAPE,
-    ALONE_LARGE_SHAPE,
+    RANKED_SHAPE,
     {Weave<Key>::THREADS, Weave<Key>::TILE* Weave<Key>::KEYS, 1, sizeof(Weave<Key>::Shared)},
-    ALONE_RECORDS_SHAPE,
-    ALONE_RECORDS_LARGE_SHAPE,
 };

@@ -8,7 +8,6 @@
 
 #include "../limits.cuh"
 #include "alone.cuh"
-#include "alone_records.cuh"
 #include "composite.cuh"
 #include "count.cuh"
 #include "lay_out.cuh"
@@ -22,6 +21,7 @@
 #include "refine.cuh"
 #include "weave.cuh"
 #ifndef __CUDACC_RTC__
+#include "ranked.cuh"
 #include "together.cuh"
 #endif
 
@@ -110,25 +110,21 @@ constexpr LocalRow ALONE_ROWS[] = {
     {16, 512, 10, 4096, 11, 1},
 };
 
-// Those that are up to about twice as large, and larger. One kernel for all would run more code for the
-// smallest.
+// Those that are up to about twice as large. One kernel for all would run more code for the smallest.
 constexpr LocalRow ALONE_DOUBLE_ROWS[] = {
-    {4, 576, 10, 4608, 11, 1},
+    {4, 448, 10, 3584, 11, 1},
     {8, 512, 10, 4096, 11, 1},
 };
 
-constexpr LocalRow ALONE_LARGE_ROWS[] = {
-    {4, 1024, 10, 8192, 12, 1},
-    {8, 1024, 10, 8192, 12, 1},
+// Threads of a block, at most, that finds where each of its keys belongs among all.
+struct RankedRow {
+    u32 key, threads;
 };
 
-// Of words that keys and their places make, and for more of them.
-constexpr LocalRow ALONE_RECORDS_ROWS[] = {
-    {8, 512, 6, 2048, 11, 1},
-};
-
-constexpr LocalRow ALONE_RECORDS_LARGE_ROWS[] = {
-    {8, 1024, 10, 8192, 12, 1},
+constexpr RankedRow RANKED_ROWS[] = {
+    {4, 1024},
+    {8, 1024},
+    {16, 1024},
 };
 
 // Threads of a block, keys a thread; threads that sort a cell, keys that each of them has, and orders
@@ -219,18 +215,6 @@ constexpr LocalRow fitted_alone(LocalRow row) {
     return row;
 }
 
-// Two orders beside the words; what else there is room for is for keys and values.
-constexpr LocalRow fitted_records(LocalRow row) {
-    while (local_bytes(row, 0) + 4 * row.keys > room(1)) {
-        row.keys /= 2;
-        if (row.items > 6)
-            row.items = row.items / 2 + 1;
-        else
-            row.threads /= 2;
-    }
-    return row;
-}
-
 constexpr TogetherRow fitted(TogetherRow row) {
     u32 begins = 4 * 1024 + 1024, counts = 2 * 4 * 1024 + 512;
     u32 groups = row.threads / row.group, bins = row.group * 8 * 4 + 128;
@@ -270,18 +254,9 @@ struct Tuning {
     };
     using Alone = CELLS_OF(ALONE);
     // Of words of 32 and 64 bits.
-    struct LargerAlone {
+    struct AloneDouble {
         static constexpr LocalRow DOUBLE = fitted_alone(row_of(ALONE_DOUBLE_ROWS, KEY));
-        static constexpr LocalRow LARGE = fitted_alone(row_of(ALONE_LARGE_ROWS, KEY));
-        using Double = CELLS_OF(DOUBLE);
-        using Large = CELLS_OF(LARGE);
-    };
-    // Of words of 64 bits alone.
-    struct AloneRecords {
-        static constexpr LocalRow FEW = fitted_records(row_of(ALONE_RECORDS_ROWS, KEY));
-        static constexpr LocalRow MORE = fitted_records(row_of(ALONE_RECORDS_LARGE_ROWS, KEY));
-        using Few = CELLS_OF(FEW);
-        using More = CELLS_OF(MORE);
+        using Shape = CELLS_OF(DOUBLE);
     };
     template <class Value>
     struct OfValues {
@@ -299,6 +274,7 @@ struct Tuning {
 #undef TILES_OF
 #undef CELLS_OF
 #ifndef __CUDACC_RTC__
+    using Few = RankedShape<Key, row_of(RANKED_ROWS, KEY).threads>;
     using Whole = TogetherShape<Key, WHOLE.threads, WHOLE.items,
                                 GroupShape<Key, WHOLE.group, WHOLE.group_items, WHOLE.lanes>>;
 #endif

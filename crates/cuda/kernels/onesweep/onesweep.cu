@@ -1,11 +1,10 @@
 // The kernels of a onesweep sort, for one key width, SWEEPSORT_KEY_BITS.
 //
 //     histograms             once
-//     pass_V_wide            once for each digit and portion; V: bytes of a value, 0 for none
-//     pass_0_range_wide      keys alone, where bits outside the range tell equal keys apart; of 8 and
-//                            16 bits all keys alone
+//     passes_0               once for all digits: whole keys alone of 32 bits and more, one portion
+//     pass_V                 or once for each digit and portion; V: bytes of a value, 0 for none
 //     together_V             instead of all these, for middle sizes
-//     small_V, tiny          instead of all these, for small ones; of 32 and 64 bits tiny alone
+//     small_V, tiny          instead of all these, for small ones; of more than 16 bits tiny alone
 //     disordered_V           a pass_V with a ranker that is wrong on purpose, for the proof; 32-bit keys
 //                            only
 //     onesweep_shapes        what the host must know of them
@@ -49,7 +48,8 @@ constexpr KernelShape block_shape() {
     static_assert(sizeof(PassShared<S>) <= SHARED_KB * 1024, "it does not fit");            \
     extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name(               \
         const __grid_constant__ Task<Key> task, u32 pass, u32 portion) {                    \
-        Pass<S>(task, *reinterpret_cast<PassShared<S>*>(shared_memory)).run(pass, portion); \
+        PassShared<S>& shared = *reinterpret_cast<PassShared<S>*>(shared_memory);           \
+        run_pass<S>(task, shared, pass, portion);                                           \
     }
 
 // Together and Small.
@@ -61,7 +61,7 @@ constexpr KernelShape block_shape() {
     }
 
 #define KERNELS(V, T)                \
-    PASS(pass_##V##_wide, T::Wide)   \
+    PASS(pass_##V, T::Wide)          \
     BLOCK(together_##V, T::Together)
 
 using Keys = Tuning<Key, Nothing, Check::BITS>;
@@ -71,14 +71,19 @@ using Values8 = Tuning<Key, u64, Check::TAGS>;
 using Values16 = Tuning<Key, uint4, Check::TAGS>;
 
 #if SWEEPSORT_KEY_BITS > 16
-PASS(pass_0_wide, Keys::Wide)
+// Grid: as many blocks as run at a time, or fewer, launched cooperatively.
+extern "C" __global__ void __launch_bounds__(Keys::Wide::THREADS, Keys::Wide::BLOCKS)
+passes_0(const __grid_constant__ Task<Key> task) {
+    run_all_passes<Keys::Wide>(task, *reinterpret_cast<PassShared<Keys::Wide>*>(shared_memory));
+}
 #endif
-PASS(pass_0_range_wide, Ranges::Wide)
+// Where bits outside the range tell equal keys apart, or there are several portions.
+PASS(pass_0, Ranges::Wide)
 BLOCK(together_0, Keys::Together)
 KERNELS(4, Values4)
 KERNELS(8, Values8)
 KERNELS(16, Values16)
-#if SWEEPSORT_KEY_BITS != 32 && SWEEPSORT_KEY_BITS != 64
+#if SWEEPSORT_KEY_BITS <= 16
 BLOCK(small_0, Keys::OneBlock::Alone)
 BLOCK(small_4, Values4::OneBlock::Alone)
 BLOCK(small_8, Values8::OneBlock::Alone)

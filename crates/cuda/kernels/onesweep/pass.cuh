@@ -24,6 +24,7 @@
 // Shared memory: sizeof(PassShared<S>). Grid: as many blocks as run at a time, or fewer.
 #pragma once
 
+#include "../grid_barrier.cuh"
 #include "look_back.cuh"
 #include "rank.cuh"
 #include "scan.cuh"
@@ -316,7 +317,8 @@ struct Pass {
                                                   : scatter<false, false>(in_tile, below);
     }
 
-    __device__ void sort(u32 pass, u32 portion, u32* ticket, u32* states) {
+    template <class Wait>
+    __device__ void sort(u32 pass, u32 portion, u32* ticket, u32* states, Wait wait_for_keys) {
         Key below = task.sorted_bits(pass);
         if (thread < RADIX) begin = task.begins_of(pass, portion)[thread];
         next_begins = task.begins_of(pass, portion + 1);
@@ -328,6 +330,7 @@ struct Pass {
             shared.base = task.has_cells() && !task.goes() ? *task.cells.base : Key(0);
         }
         __syncthreads();
+        wait_for_keys();
 
         u32 tile = shared.ticket;
         bool again = false;
@@ -367,7 +370,8 @@ struct Pass {
         Pair* pairs_to = reinterpret_cast<Pair*>(task.keys[route.to]);
         const Value* values = static_cast<const Value*>(task.values[route.from]);
         Value* values_to = static_cast<Value*>(task.values[route.to]);
-        constexpr u32 COPIED = ITEMS < 16 ? ITEMS : 16;
+        // Where one launch takes several passes, more would spill.
+        constexpr u32 COPIED = S::BITS ? 32 / sizeof(Key) : ITEMS < 16 ? ITEMS : 16;
         Key code[COPIED];
         Value item[S::VALUES ? COPIED : 1];
         u64 end = start + count, step = u64(gridDim.x) * THREADS * COPIED;
@@ -404,22 +408,47 @@ struct Pass {
         }
     }
 
-    __device__ void run(u32 pass, u32 portion) {
-        wait_for_earlier_kernels();
-        if (!task.goes() && !task.sorts_rest() && !task.has_cells()) return;
+    // All blocks come here. What the pass before has moved is not touched before `wait_for_keys`.
+    template <class Wait>
+    __device__ void move(u32 pass, u32 portion, Wait wait_for_keys) {
         route = task.routes[pass];
         u64 n = task.count(), portion_keys = u64(task.portion_tiles) * TILE;
         start = min(n, portion * portion_keys);
         count = u32(min(n - start, portion_keys));
         if (route.does == Route::COPY) {
+            wait_for_keys();
             copy();
         } else if (route.does == Route::SORT) {
             digit = route.digit;
             u32 first_tile = portion * task.portion_tiles;
             sort(
                 pass, portion, task.tickets + pass * task.portions + portion,
-                task.states + (u64(pass) * task.tiles + first_tile) * RADIX);
+                task.states + (u64(pass) * task.tiles + first_tile) * RADIX, wait_for_keys);
         }
-        let_next_kernel_in();
     }
 };
+
+template <class S>
+__device__ inline void run_pass(const Task<typename S::Key>& task, PassShared<S>& shared, u32 pass, u32 portion) {
+    wait_for_earlier_kernels();
+    if (task.called_off()) return;
+    Pass<S>(task, shared).move(pass, portion, [] {});
+    let_next_kernel_in();
+}
+
+// All passes over one portion, by blocks that wait for each other. Called off behind another sort, one
+// launch costs less than four or eight.
+template <class S>
+__device__ inline void run_all_passes(const Task<typename S::Key>& task, PassShared<S>& shared) {
+    wait_for_earlier_kernels();
+    if (task.called_off()) return;
+    GridBarrier grid(&task.agreed->arrived);
+#pragma unroll 1
+    for (u32 pass = 0; pass < task.passes; pass++) {
+        if (task.routes[pass].does == Route::SKIP) continue;
+        // Each time anew, lest keys of the pass before be kept in registers.
+        Pass<S>(task, shared).move(pass, 0, [&] { grid.wait_for_all(); });
+        grid.arrive();
+    }
+    let_next_kernel_in();
+}

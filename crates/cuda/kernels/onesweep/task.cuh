@@ -105,6 +105,8 @@ struct Task {
     // keys has room. Only passes do that.
     __device__ bool sorts_rest() const { return go != nullptr && *go == SORT_REST; }
 
+    __device__ bool called_off() const { return !goes() && !sorts_rest() && !has_cells(); }
+
     // Keys to be sorted.
     __device__ u64 count() const { return sorts_rest() ? go[1] : n; }
 

@@ -72,20 +72,16 @@ constexpr Row TOGETHER_ROWS[] = {
     {16, 16, 512, 4, 1},
 };
 
-// What one block sorts; of 32- and 64-bit keys hybrid/alone_records.cuh does.
+// What one block sorts; of wider keys so few find their places among all (hybrid/ranked.cuh).
 constexpr Row ALONE_ROWS[] = {
     {1, 0, 1024, 16, 1},
     {2, 0, 1024, 16, 1},
-    {16, 0, 1024, 4, 1},
     {1, 4, 1024, 8, 1},
     {2, 4, 1024, 8, 1},
-    {16, 4, 1024, 4, 1},
     {1, 8, 1024, 4, 1},
     {2, 8, 1024, 4, 1},
-    {16, 8, 1024, 4, 1},
     {1, 16, 1024, 4, 1},
     {2, 16, 1024, 4, 1},
-    {16, 16, 1024, 4, 1},
 };
 
 template <u32 ROWS>
@@ -133,7 +129,7 @@ struct Tuning {
     using Disordered = Shape<Key, Value, RADIX, 9, 4, CHECK, RankDisordered>;
     static constexpr Row TOGETHER = fitted_block(row_of(TOGETHER_ROWS, KEY, VALUE), KEY + VALUE, 3);
     using Together = ::Together<Key, Value, TOGETHER.threads, TOGETHER.items>;
-    static constexpr bool HAS_ALONE = KEY != 4 && KEY != 8;
+    static constexpr bool HAS_ALONE = KEY <= 2;
     struct OneBlock {
         static constexpr Row ALONE = fitted_block(halved(row_of(ALONE_ROWS, KEY, VALUE)), KEY + VALUE, 0);
         using Alone = Small<Key, Value, ALONE.threads, ALONE.items>;

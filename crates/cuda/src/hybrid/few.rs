@@ -1,49 +1,73 @@
-//! Few keys of 32 or 64 bits by any of their bits, with values of 4, 8 or 16 bytes or none, or an index of
-//! them: stable.
+//! Few keys of 32 bits and more, with values of 4, 8 or 16 bytes or none, or an index of them, by any of
+//! their bits: stable, and in the same time for every distribution.
 //!
-//! | n | what is launched |
-//! |---|---|
-//! | to 2048 | `alone_records`: one block |
-//! | to 8192, if its shared memory has room | `alone_records_large`: one larger block |
-//!
-//! A block makes a word of 64 bits of each key's code and its position, sorts these words as it would keys
-//! alone, and fetches keys and values by the positions. Keys of both widths go by the same kernels, which
-//! are in the image of 64-bit keys: a key of 32 bits is the upper half of one of 64.
+//! One launch, `ranked`: blocks that wait for each other, each of which finds where its own keys belong. It
+//! compares them with those of a run of the input; of up to [`ONE_RUN`] keys that is all of them. Of more,
+//! each block writes the codes of its own in the order of their run, and finds their places in the others by
+//! binary search.
 
-use sweepsort_core::{Spec, Stage, Width};
+use std::ops::RangeInclusive;
 
-use super::task::RecordsAlone;
-use super::tuning::few;
-use super::{Kernels, row};
+use sweepsort_core::{Spec, Stage, Width, Word, with_width};
+
+use super::task::Ranked;
+use super::tuning::FEW_RECORDS;
+use super::{Kernels, Tuning, row};
 use crate::algorithm::Algorithm;
 use crate::args;
-use crate::codec::Codec;
 use crate::device::Device;
 use crate::error::Result;
 use crate::launch::{Argument, Launch};
+use crate::memory::{Layout, SliceMut, Span};
 use crate::onesweep::{Payload, Places};
 use crate::plan::Ran;
 use crate::shapes::KernelShape;
 use crate::stream::{Clock, Stream, end};
 
-/// From the fewest keys on.
-const KERNELS: [(&str, usize); 2] = [
-    ("alone_records", row::ALONE_RECORDS),
-    ("alone_records_large", row::ALONE_RECORDS_LARGE),
-];
+/// So many keys are one run: comparing each with all takes no longer than waiting once more.
+const ONE_RUN: usize = 1200;
+
+/// Of more keys, a run has about this part of them, within limits.
+const RUN_OF: usize = 32;
+const RUN: RangeInclusive<usize> = 256..=1024;
+
+/// Threads of a block, of which each has one key at most for its own; and of one that has more to read.
+const THREADS: usize = 512;
+const MORE_THREADS: usize = 1024;
+const LEAST_MORE: usize = 12_000;
+
+/// Keys that a block has for its own, at least, and of which it is a multiple; `kernels/hybrid/ranked.cuh` reads
+/// vectors.
+const CHUNK: usize = 32;
+const VECTOR: usize = 4;
 
 /// A sort, decided.
 #[derive(Clone, Debug)]
 pub struct Few {
+    n: usize,
+    width: Width,
+    payload: Payload,
+    spec: Spec,
     launch: Launch,
-    /// But for the addresses.
-    task: RecordsAlone,
-    in_index: bool,
+    division: Division,
+    /// Of the workspace.
+    codes: Span<u8>,
+    bytes: usize,
+}
+
+/// How keys are shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Division {
+    threads: usize,
+    /// Keys that each block has for its own, and of a run.
+    chunk: usize,
+    run: usize,
 }
 
 impl Few {
-    /// Decides; loads the kernels if that has not been done. None for what they are not for: other widths
-    /// or numbers of keys, and what a block of the device has no room for.
+    /// Decides for keys with what travels with them, or some of whose bits decide; loads the kernel if that has
+    /// not been done. None for what it is not for: other widths or numbers of keys, and what the device's blocks
+    /// have no room for.
     ///
     /// # Errors
     /// [`Error::NoKernel`](crate::Error::NoKernel), [`Error::Driver`](crate::Error::Driver).
@@ -54,51 +78,114 @@ impl Few {
         payload: Payload,
         spec: &Spec,
     ) -> Result<Option<Few>> {
-        let wide = matches!(width, Width::W32 | Width::W64);
-        if !wide || !few(n) {
+        if width.bits() < 32 || !FEW_RECORDS.contains(&n) {
             return Ok(None);
         }
-        let kernels = Kernels::of(device, Width::W64)?;
-        let staged = staged_bytes(width, payload);
-        for (name, row) in KERNELS {
-            let shape = kernels.shapes.get(row)?;
-            let room = kernels.module.kernel(name)?.max_dynamic_shared_bytes();
-            if let Some(shape) = shape_of(shape, n, staged, room) {
-                return Ok(Some(Few {
-                    launch: kernels.launch(name, shape.grid(1))?,
-                    task: task(n, width, payload, spec),
-                    in_index: matches!(payload, Payload::Index(_)),
-                }));
-            }
+        let kernels = Kernels::of(device, width)?;
+        Self::with(&kernels, n, payload, spec)
+    }
+
+    /// For whole keys alone that one block does not sort.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn keys(kernels: &Kernels<'_>, n: usize, spec: &Spec) -> Result<Option<Few>> {
+        if n > Tuning::of(kernels.width).ranked {
+            return Ok(None);
         }
-        Ok(None)
+        Self::with(kernels, n, Payload::None, spec)
+    }
+
+    /// PTX for older drivers has no such kernel, and a tile of no keys says so.
+    fn with(kernels: &Kernels<'_>, n: usize, payload: Payload, spec: &Spec) -> Result<Option<Few>> {
+        let (width, shape) = (kernels.width, kernels.shapes.get(row::RANKED)?);
+        if shape.tile == 0 {
+            return Ok(None);
+        }
+        let division = Division::of(n, kernels.device.facts().multiprocessors as usize);
+        let room = kernels.module.kernel("ranked")?.max_dynamic_shared_bytes() as usize;
+        let shared = shape.shared_bytes as usize + division.codes(n) * width.bytes();
+        let threads = division.threads.min(shape.tile as usize);
+        if shared > room || division.chunk > threads {
+            return Ok(None);
+        }
+        let shape = KernelShape {
+            threads: threads as u32,
+            shared_bytes: shared as u32,
+            ..shape
+        };
+        let grid = shape.grid(n.div_ceil(division.chunk) as u32).cooperative();
+        let mut layout = Layout::new();
+        let published = if division.run < n {
+            n * width.bytes()
+        } else {
+            0
+        };
+        let codes = layout.array(published);
+        Ok(Some(Few {
+            n,
+            width,
+            payload,
+            spec: spec.clone(),
+            launch: kernels.launch("ranked", grid)?,
+            division,
+            codes,
+            bytes: layout.bytes(),
+        }))
+    }
+
+    /// Bytes of the workspace.
+    pub fn workspace_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Puts the sort into the stream.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch), [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Launch`](crate::Error::Launch), [`Error::Driver`](crate::Error::Driver),
+    /// [`Error::Range`](crate::Error::Range) for a workspace that is too small.
     ///
     /// # Safety
     /// The places are those of `n` keys, and of as many values or entries, each aligned to their sizes,
-    /// on the stream's device; nobody else uses them before the sort is done.
+    /// on the stream's device; nobody else uses them or the workspace before the sort is done.
     pub unsafe fn enqueue(
         &self,
         stream: &Stream,
         places: Places,
+        workspace: &SliceMut<'_, u8>,
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
-        let task = RecordsAlone {
+        let codes = self.codes.within(workspace)?.address();
+        let (kernel, grid) = &self.launch;
+        // SAFETY: the caller's promise; blocks stay within n keys, values and codes.
+        with_width!(self.width, |W| unsafe {
+            let task = self.task::<W>(places, codes);
+            stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
+        });
+        end(clock, Stage::Local, stream)
+    }
+
+    fn task<W: Word>(&self, places: Places, codes: u64) -> Ranked<W> {
+        let Spec { bits, codec, .. } = &self.spec;
+        let decide = bits.end - bits.start;
+        Ranked {
             keys_from: places.keys,
-            values_from: if self.in_index { 0 } else { places.values },
+            values_from: match self.payload {
+                Payload::Index(_) => 0,
+                _ => places.values,
+            },
             keys_to: places.keys_to,
             values_to: places.values_to,
-            ..self.task
-        };
-        let (kernel, grid) = &self.launch;
-        // SAFETY: the caller's promise; one block stays within n keys and values.
-        unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)])? };
-        end(clock, Stage::Local, stream)
+            codes,
+            value_words: (self.payload.bytes() / size_of::<u32>()) as u32,
+            n: self.n as u32,
+            chunk: self.division.chunk as u32,
+            run: self.division.run as u32,
+            // Of no bits at all, none is shifted out of the word.
+            shift: if decide == 0 { 0 } else { bits.start },
+            mask: W::mask(&(0..decide)),
+            codec: codec.coder::<W>().into(),
+        }
     }
 
     /// What a sort does.
@@ -110,48 +197,35 @@ impl Few {
     }
 }
 
-/// Bytes of shared memory that a block has for each key and its value, as they came.
-fn staged_bytes(width: Width, payload: Payload) -> usize {
-    match payload {
-        Payload::Value(bytes) => width.bytes() + bytes,
-        Payload::None | Payload::Index(_) => width.bytes(),
-    }
-}
-
-/// The shape of a block for so many keys, if it sorts so many, and has room for them.
-fn shape_of(shape: KernelShape, n: usize, staged: usize, room: u32) -> Option<KernelShape> {
-    let bytes = shape.shared_bytes as usize + n * staged;
-    let fits = n <= shape.tile as usize && bytes <= room as usize;
-    fits.then_some(KernelShape {
-        shared_bytes: bytes as u32,
-        ..shape
-    })
-}
-
-/// Without its addresses.
-fn task(n: usize, width: Width, payload: Payload, spec: &Spec) -> RecordsAlone {
-    const WORD: usize = size_of::<u32>();
-    let (codec, above) = match width {
-        Width::W32 => (Codec::of_upper_half(spec.codec.coder()), 32),
-        _ => (spec.codec.coder::<u64>().into(), 0),
-    };
-    let bits = spec.bits.end - spec.bits.start;
-    RecordsAlone {
-        keys_from: 0,
-        values_from: 0,
-        keys_to: 0,
-        values_to: 0,
-        key_words: (width.bytes() / WORD) as u32,
-        value_words: (payload.bytes() / WORD) as u32,
-        n: n as u32,
-        // Of no bits at all, none is shifted out of the word.
-        shift: if bits == 0 {
-            0
+impl Division {
+    /// For so many blocks at a time.
+    fn of(n: usize, blocks: usize) -> Division {
+        let threads = if n < LEAST_MORE {
+            THREADS
         } else {
-            spec.bits.start + above
-        },
-        mask: u64::MAX.checked_shr(64 - bits).unwrap_or(0),
-        codec,
+            MORE_THREADS
+        };
+        let chunk = n.div_ceil(blocks).next_multiple_of(VECTOR).max(CHUNK);
+        let compared = match n <= ONE_RUN {
+            true => n,
+            false => (n / RUN_OF)
+                .next_power_of_two()
+                .clamp(*RUN.start(), *RUN.end()),
+        };
+        let chunks = match n <= ONE_RUN {
+            true => compared.div_ceil(chunk),
+            false => (compared / chunk).max(1),
+        };
+        Division {
+            threads,
+            chunk,
+            run: chunks * chunk,
+        }
+    }
+
+    /// Codes that a block has in its shared memory.
+    fn codes(self, n: usize) -> usize {
+        n.next_multiple_of(self.run)
     }
 }
 
@@ -159,80 +233,41 @@ fn task(n: usize, width: Width, payload: Payload, spec: &Spec) -> RecordsAlone {
 mod tests {
     use super::*;
 
-    /// As on an H200.
-    const SHAPES: [KernelShape; 2] = [
-        KernelShape {
-            threads: 512,
-            tile: 2048,
-            shared_bytes: 34_000,
-        },
-        KernelShape {
-            threads: 1024,
-            tile: 8192,
-            shared_bytes: 116_000,
-        },
-    ];
-    const ROOM: u32 = 227 << 10;
-
-    /// Which block sorts so many.
-    fn block(n: usize, width: Width, payload: Payload) -> Option<usize> {
-        let staged = staged_bytes(width, payload);
-        SHAPES
-            .iter()
-            .position(|&shape| shape_of(shape, n, staged, ROOM).is_some())
-    }
-
     #[test]
-    fn blocks_are_for_what_they_have_room_for() {
-        for (n, expected) in [
-            (1025, Some(0)),
-            (2048, Some(0)),
-            (2049, Some(1)),
-            (8192, Some(1)),
-            (8193, None),
-        ] {
-            for payload in [Payload::Value(4), Payload::Index(4), Payload::Index(8)] {
-                for width in [Width::W32, Width::W64] {
-                    assert_eq!(
-                        block(n, width, payload),
-                        expected,
-                        "{n} {width:?} {payload:?}"
-                    );
-                }
+    fn each_key_is_a_blocks_own_and_of_a_run() {
+        for blocks in [1, 20, 132] {
+            for n in (1..3000).chain([4096, 5000, 11_999, 12_000, 16_384, 32_768]) {
+                let division = Division::of(n, blocks);
+                let Division { chunk, run, .. } = division;
+                let what = format!("{n} by {blocks}: {division:?}");
+                assert!(n.div_ceil(chunk) <= blocks, "{what}");
+                assert!(
+                    chunk.is_multiple_of(VECTOR) && run.is_multiple_of(chunk),
+                    "{what}"
+                );
+                assert_eq!(run >= n, n <= ONE_RUN.max(chunk), "{what}");
+                assert!(
+                    division.codes(n) >= n && division.codes(n) < n + run,
+                    "{what}"
+                );
             }
         }
-        // None is left to blocks that wait for each other while one has room for it.
-        let numbers: Vec<usize> = (0..20_000).filter(|&n| few(n)).collect();
-        assert_eq!((numbers[0], numbers[numbers.len() - 1]), (1025, 8192));
-        for n in numbers {
-            assert!(block(n, Width::W64, Payload::Value(4)).is_some(), "{n}");
-        }
-        let wide = Payload::Value(16);
-        assert_eq!(block(2048, Width::W64, wide), Some(0));
-        assert_eq!(block(4800, Width::W64, wide), Some(1));
-        assert_eq!(block(4900, Width::W64, wide), None);
-        // A block has no more shared memory than its keys and values take.
-        let shape = shape_of(SHAPES[0], 1500, 8, ROOM).unwrap();
-        assert_eq!(shape.shared_bytes, 34_000 + 12_000);
     }
 
     #[test]
-    fn the_bits_that_decide_are_shifted_down() {
-        let of = |width: Width, bits: std::ops::Range<u32>| {
-            let spec = Spec {
-                bits,
-                ..Spec::natural::<u32>()
-            };
-            let task = task(1500, width, Payload::Index(8), &spec);
-            (task.shift, task.mask)
+    fn runs_are_as_measured() {
+        let of = |n| {
+            let Division {
+                threads,
+                chunk,
+                run,
+            } = Division::of(n, 132);
+            (threads, chunk, run)
         };
-        assert_eq!(of(Width::W64, 0..64), (0, u64::MAX));
-        assert_eq!(of(Width::W64, 64..64), (0, 0));
-        assert_eq!(of(Width::W64, 3..7), (3, 15));
-        assert_eq!(of(Width::W32, 0..32), (32, u64::from(u32::MAX)));
-        assert_eq!(of(Width::W32, 31..32), (63, 1));
-        assert_eq!(of(Width::W32, 32..32), (0, 0));
-        let task = task(7, Width::W32, Payload::Value(16), &Spec::natural::<i32>());
-        assert_eq!((task.n, task.key_words, task.value_words), (7, 1, 4));
+        assert_eq!(of(1000), (512, 32, 1024));
+        assert_eq!(of(2000), (512, 32, 256));
+        assert_eq!(of(8000), (512, 64, 256));
+        assert_eq!(of(16_000), (1024, 124, 496));
+        assert_eq!(of(32_000), (1024, 244, 976));
     }
 }

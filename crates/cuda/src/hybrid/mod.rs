@@ -5,7 +5,8 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
-//! | to what one block's threads order | `alone`, `alone_double`, `alone_large`: one block |
+//! | to 3584 of 32 bits, 4096 of more | `alone`, `alone_double`: one block |
+//! | to 16,384, of 128 bits 8192 | `ranked`: each key to its place among all; see [`Few`] |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
@@ -104,11 +105,8 @@ mod row {
     pub const LOCAL_LARGE: usize = 17;
     pub const LOCAL_TALLY: usize = 18;
     pub const ALONE_DOUBLE: usize = 19;
-    pub const ALONE_LARGE: usize = 20;
+    pub const RANKED: usize = 20;
     pub const WEAVE: usize = 21;
-    /// Of the image of 64-bit keys, for 32-bit ones, too.
-    pub const ALONE_RECORDS: usize = 22;
-    pub const ALONE_RECORDS_LARGE: usize = 23;
 }
 
 /// A sort, decided.
@@ -126,6 +124,8 @@ enum Method {
     Tiny(Sweep),
     /// One block.
     Alone(Launch),
+    /// Each key to its place among all.
+    Few(Box<Few>),
     Cells(Box<Cells>),
 }
 
@@ -258,7 +258,10 @@ impl Hybrid {
             let kernels = Kernels::of(device, width)?;
             match kernels.alone(n)? {
                 Some(alone) => Method::Alone(alone),
-                None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
+                None => match Few::keys(&kernels, n, spec)? {
+                    Some(few) => Method::Few(Box::new(few)),
+                    None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
+                },
             }
         };
         Ok(Hybrid {
@@ -273,6 +276,7 @@ impl Hybrid {
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
             Method::Tiny(_) | Method::Alone(_) => 0,
+            Method::Few(few) => few.workspace_bytes(),
             Method::Cells(cells) => cells.room.arrays.bytes,
         }
     }
@@ -313,6 +317,9 @@ impl Hybrid {
                     stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
                     end(clock, Stage::Local, stream)
                 }
+                Method::Few(few) => {
+                    few.enqueue(stream, Places::of_keys(keys, keys_to), workspace, clock)
+                }
                 Method::Cells(cells) => cells.enqueue(stream, task, workspace, clock),
             }
         })
@@ -337,7 +344,7 @@ impl Hybrid {
         };
         let cells = match &self.method {
             Method::Tiny(sweep) => return Ok(ran(sweep.digits())),
-            Method::Alone(_) => return Ok(ran(1)),
+            Method::Alone(_) | Method::Few(_) => return Ok(ran(1)),
             Method::Cells(cells) => cells,
         };
         let Some(sweep) = &cells.behind else {
@@ -436,11 +443,7 @@ impl<'a> Kernels<'a> {
 
     /// In one block, if it has room for so many keys.
     fn alone(&self, n: usize) -> Result<Option<Launch>> {
-        let kernels = [
-            ("alone", row::ALONE),
-            ("alone_double", row::ALONE_DOUBLE),
-            ("alone_large", row::ALONE_LARGE),
-        ];
+        let kernels = [("alone", row::ALONE), ("alone_double", row::ALONE_DOUBLE)];
         for (name, row) in kernels {
             let shape = self.shapes.get(row)?;
             if n <= shape.tile as usize {

@@ -104,20 +104,22 @@ pub struct Composite {
     pub codec: Codec<u32>,
 }
 
-/// A sort of few keys with what travels with them, of `kernels/hybrid/alone_records.cuh`.
+/// A sort of few keys with what travels with them, of `kernels/hybrid/ranked.cuh`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RecordsAlone {
+pub struct Ranked<W> {
     pub keys_from: u64,
     pub values_from: u64,
     pub keys_to: u64,
     pub values_to: u64,
-    pub key_words: u32,
+    pub codes: u64,
     pub value_words: u32,
     pub n: u32,
+    pub chunk: u32,
+    pub run: u32,
     pub shift: u32,
-    pub mask: u64,
-    pub codec: Codec<u64>,
+    pub mask: W,
+    pub codec: Codec<W>,
 }
 
 /// What the device finds out and decides.
@@ -212,15 +214,18 @@ mod tests {
         assert_eq!(task!(u64), (232, 48, 128, 160, 140, 156, 192));
         assert_eq!(task!(u128), (272, 48, 128, 160, 140, 156, 192));
         assert_eq!(size_of::<Composite>(), 288);
-        assert_eq!(
-            (
-                size_of::<RecordsAlone>(),
-                offset_of!(RecordsAlone, key_words),
-                offset_of!(RecordsAlone, mask),
-                offset_of!(RecordsAlone, codec),
-            ),
-            (96, 32, 48, 56)
-        );
+        macro_rules! ranked {
+            ($W:ty) => {
+                (
+                    size_of::<Ranked<$W>>(),
+                    offset_of!(Ranked<$W>, mask),
+                    offset_of!(Ranked<$W>, codec),
+                )
+            };
+        }
+        assert_eq!(ranked!(u32), (88, 60, 64));
+        assert_eq!(ranked!(u64), (112, 64, 72));
+        assert_eq!(ranked!(u128), (160, 64, 80));
         macro_rules! choice {
             ($W:ty) => {
                 (

@@ -40,6 +40,8 @@ pub struct Tuning {
     pub width: Width,
     /// One block's threads compare up to so many keys, one each.
     pub tiny: usize,
+    /// Up to so many keys that one block does not sort find their places among all.
+    pub ranked: usize,
     /// Up to so many keys are sorted in one launch of blocks that wait for each other, if these have room
     /// for them; one block is for so many keys at least, and so is a cell where they are evenly spread.
     pub together: usize,
@@ -57,6 +59,7 @@ pub struct Tuning {
 const NARROWEST: Tuning = Tuning {
     width: Width::W32,
     tiny: 128,
+    ranked: 16_384,
     together: 1 << 21,
     together_block: 512,
     together_cell: 900,
@@ -74,6 +77,7 @@ const TABLE: [Tuning; 3] = [
     },
     Tuning {
         width: Width::W128,
+        ranked: 8192,
         once: 1 << 21,
         cell: [2048, 4096],
         most_bits: 9,
@@ -85,15 +89,9 @@ const TABLE: [Tuning; 3] = [
 /// bits and the place fit a code; `kernels/hybrid/local_values.cuh` has the same.
 const POSITION_BITS: u32 = 13;
 
-/// So many records are sorted by one block, if it has room for them: fewer are compared, which takes 10 µs
-/// for 1000 pairs of 32-bit words and 11 for those with 64-bit keys, however skewed; here uniform ones take 9.4
-/// and 10, skewed ones 12 and more. More take several blocks no longer.
-const FEW: std::ops::RangeInclusive<usize> = 1025..=8192;
-
-/// Whether one block is to sort so many records, or keys by some of their bits.
-pub fn few(n: usize) -> bool {
-    FEW.contains(&n)
-}
+/// So many records, or keys by some of their bits, find their places among all, if blocks have room for their codes:
+/// of 64 bits 25,000, of 128 bits 12,000. Fewer are compared by one block, as fast; more are onesweep's.
+pub const FEW_RECORDS: std::ops::RangeInclusive<usize> = 769..=32_768;
 
 /// From so many records on, values included, two passes and a local sort are ahead of a pass for each
 /// byte.

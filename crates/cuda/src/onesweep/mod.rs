@@ -4,9 +4,10 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
-//! | to 5000 of 8, 16 and 128 bits, if a block has room | `small`: one block, all passes |
+//! | to 5000 of 8 and 16 bits, if a block has room | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, then `pass` once for each digit |
+//! | beyond, whole keys alone of 32 to 128 bits, to 2^30 | zeros, `histograms`, then `passes`: blocks that wait for each other between digits |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
@@ -43,6 +44,9 @@ const WARP: u32 = 32;
 
 /// Counts of look-back have 30 bits, so a launch takes fewer keys.
 const PORTION_KEYS: usize = (1 << 30) - 1;
+
+/// So many are one portion, whatever a tile is: then one launch can go through all passes.
+const MOST_AT_ONCE: usize = PORTION_KEYS - u16::MAX as usize;
 
 /// Blocks of a group, of which each has a word for all of them; `kernels/onesweep/together.cuh` has the
 /// same.
@@ -165,9 +169,11 @@ struct Together {
 #[derive(Clone, Debug)]
 struct Passes {
     histograms: (Arc<Kernel>, Grid),
-    pass: Arc<Kernel>,
+    kernel: Arc<Kernel>,
+    /// Whether one launch of it goes through all passes.
+    at_once: bool,
     shape: KernelShape,
-    /// Blocks of a pass that run at the same time.
+    /// Blocks that run at the same time.
     blocks: u32,
     tiles: u32,
     portion_tiles: u32,
@@ -189,25 +195,28 @@ const DISORDERED: [usize; 2] = [16, 17];
 struct Kernels {
     row: usize,
     wide: &'static str,
+    /// Whether one launch of `wide` goes through all passes.
+    at_once: bool,
     together: &'static str,
 }
 
 impl Kernels {
     /// Of keys alone, of which all bits or some decide; of values. Blocks that wait for each other sort
     /// both alike.
-    fn of(width: Width, payload: Payload, whole: bool) -> Option<Kernels> {
-        let apart = whole && width.bits() > 16;
-        let (row, wide, together) = match (payload.bytes(), apart) {
-            (0, true) => (0, "pass_0_wide", "together_0"),
-            (0, false) => (1, "pass_0_range_wide", "together_0"),
-            (4, _) => (2, "pass_4_wide", "together_4"),
-            (8, _) => (3, "pass_8_wide", "together_8"),
-            (16, _) => (4, "pass_16_wide", "together_16"),
+    fn of(n: usize, width: Width, payload: Payload, whole: bool) -> Option<Kernels> {
+        let at_once = payload.bytes() == 0 && whole && width.bits() > 16 && n <= MOST_AT_ONCE;
+        let (row, wide, together) = match payload.bytes() {
+            0 if at_once => (0, "passes_0", "together_0"),
+            0 => (1, "pass_0", "together_0"),
+            4 => (2, "pass_4", "together_4"),
+            8 => (3, "pass_8", "together_8"),
+            16 => (4, "pass_16", "together_16"),
             _ => return None,
         };
         Some(Kernels {
             row,
             wide,
+            at_once,
             together,
         })
     }
@@ -215,6 +224,7 @@ impl Kernels {
     /// With their module and its shapes.
     fn find(
         device: &Device,
+        n: usize,
         width: Width,
         payload: Payload,
         whole: bool,
@@ -222,7 +232,7 @@ impl Kernels {
         let image = Image::of(Kind::Onesweep, width.bits()).unwrap_or(Image::ALL[0]);
         let module = device.module(image)?;
         let shapes = Shapes::of(&module, SHAPES)?;
-        let kernels = Kernels::of(width, payload, whole).ok_or_else(|| Error::NoKernel {
+        let kernels = Kernels::of(n, width, payload, whole).ok_or_else(|| Error::NoKernel {
             image: image.to_string(),
             kernel: format!("pass with values of {} bytes", payload.bytes()),
         })?;
@@ -266,7 +276,7 @@ impl Sweep {
     ) -> Result<Sweep> {
         let bits = (spec.bits.start, spec.bits.end);
         let whole = bits == (0, width.bits());
-        let (module, shapes, kernels) = Kernels::find(device, width, payload, whole)?;
+        let (module, shapes, kernels) = Kernels::find(device, n, width, payload, whole)?;
         let small = shapes.get(kernels.shape(SMALL))?;
         let mut sweep = Sweep {
             n,
@@ -293,7 +303,7 @@ impl Sweep {
                 Some(together) => Method::Together(Box::new(together)),
                 None => {
                     let shape = shapes.get(kernels.shape(WIDE))?;
-                    sweep.by_passes(device, &module, kernels.wide, shape)?;
+                    sweep.by_passes(device, &module, kernels.wide, kernels.at_once, shape)?;
                     return Ok(sweep);
                 }
             },
@@ -315,23 +325,24 @@ impl Sweep {
     ) -> Result<Sweep> {
         let mut sweep = Self::new(device, n, width, payload, spec)?;
         if !matches!(sweep.method, Method::Passes(_)) {
-            let (module, shapes, kernels) = Kernels::find(device, width, payload, true)?;
+            let (module, shapes, kernels) = Kernels::find(device, n, width, payload, true)?;
             let shape = shapes.get(kernels.shape(WIDE))?;
-            sweep.by_passes(device, &module, kernels.wide, shape)?;
+            sweep.by_passes(device, &module, kernels.wide, kernels.at_once, shape)?;
         }
         Ok(sweep)
     }
 
-    /// By a launch of this kernel for each pass.
+    /// By a launch of this kernel for each pass, or for all at once.
     fn by_passes(
         &mut self,
         device: &Device,
         module: &Module,
-        pass: &str,
+        kernel: &str,
+        at_once: bool,
         shape: KernelShape,
     ) -> Result<()> {
         self.records = self.payload.bytes() == self.width.bytes();
-        let passes = Passes::with(device, module, pass, shape, self)?;
+        let passes = Passes::with(device, module, kernel, at_once, shape, self)?;
         self.method = Method::Passes(Box::new(passes));
         Ok(())
     }
@@ -348,8 +359,8 @@ impl Sweep {
             (_, Width::W32, 4) => ("disordered_4", DISORDERED[1]),
             _ => return Ok(self),
         };
-        let (module, shapes, _) = Kernels::find(device, self.width, self.payload, true)?;
-        self.by_passes(device, &module, name, shapes.get(row)?)?;
+        let (module, shapes, _) = Kernels::find(device, self.n, self.width, self.payload, true)?;
+        self.by_passes(device, &module, name, false, shapes.get(row)?)?;
         Ok(self)
     }
 
@@ -511,6 +522,13 @@ impl Sweep {
         // SAFETY: the caller's promise, and the arrays of the workspace have the kernels' shapes.
         unsafe { stream.launch(histograms, first(*grid), args![Argument::plain(&task)])? };
         end(clock, Stage::Histogram, stream)?;
+        if passes.at_once {
+            let blocks = passes.tiles.min(passes.blocks);
+            let grid = next(passes.shape.grid(blocks).cooperative());
+            // SAFETY: as above.
+            unsafe { stream.launch(&passes.kernel, grid, args![Argument::plain(&task)])? };
+            return end(clock, Stage::Scatter, stream);
+        }
         for pass in 0..task.passes {
             for portion in 0..passes.portions {
                 let left = passes.tiles - portion * passes.portion_tiles;
@@ -518,7 +536,7 @@ impl Sweep {
                 let grid = next(passes.shape.grid(blocks));
                 let arguments = args![Argument::plain(&task), pass, portion];
                 // SAFETY: as above.
-                unsafe { stream.launch(&passes.pass, grid, arguments)? };
+                unsafe { stream.launch(&passes.kernel, grid, arguments)? };
             }
         }
         end(clock, Stage::Scatter, stream)
@@ -628,11 +646,12 @@ impl Together {
 }
 
 impl Passes {
-    /// With this kernel for the passes.
+    /// With this kernel for each pass, or for all at once.
     fn with(
         device: &Device,
         module: &Module,
-        pass: &str,
+        kernel: &str,
+        at_once: bool,
         shape: KernelShape,
         sweep: &Sweep,
     ) -> Result<Passes> {
@@ -650,11 +669,12 @@ impl Passes {
         let blocks = sweep.n.div_ceil(counting.tile as usize);
         let blocks = blocks.min(counting.together(&histograms, facts)? as usize) as u32;
         let grid = counting.grid(blocks);
-        let pass = module.kernel(pass)?;
+        let kernel = module.kernel(kernel)?;
         Ok(Passes {
             histograms: (histograms, grid),
-            blocks: shape.together(&pass, facts)?,
-            pass,
+            blocks: shape.together(&kernel, facts)?,
+            kernel,
+            at_once,
             shape,
             tiles,
             portion_tiles,

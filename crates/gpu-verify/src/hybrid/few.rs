@@ -1,4 +1,4 @@
-//! Few keys with values, and indexes, by the plan's choice: one block sorts words of code and place.
+//! Few keys with values, and indexes, by the plan's choice: each finds its place among all.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::onesweep::repeated::graphs_by;
 use crate::rig::{Rig, ahead, ascending, random};
 use crate::sorting::{Sorting, Work};
 
-/// The fewest and the most that are sorted so, the edge between the two blocks, a block's keys for each of
-/// its threads, and, of an H200, what its shared memory has room for with values of 16 bytes.
-const SIZES: [usize; 20] = [
-    1024, 1025, 1026, 1279, 1536, 1791, 2047, 2048, 2049, 3001, 4095, 4096, 4097, 4862, 4863, 5835,
-    5836, 8191, 8192, 8193,
+/// The fewest and the most that are sorted so, the most of one run, edges of chunks, of runs, and of how many threads
+/// a block has, and, about those of an H200, of what its shared memory has room for.
+const SIZES: [usize; 22] = [
+    768, 769, 1025, 1200, 1201, 2049, 4097, 4224, 4225, 8191, 8192, 8193, 11_999, 12_000, 13_000,
+    15_001, 16_385, 16_896, 24_577, 29_000, 32_768, 32_769,
 ];
 
 /// Values that travel, some that need not be stable, one that follows an index, and both indexes.
@@ -32,8 +32,7 @@ const WORKS: [Work; 7] = [
     Work::Pairs(12),
 ];
 
-/// Bits in which codes vary, beside the patterns; of 32-bit keys the upper halves. Of the first three, words
-/// of 64 bits have no room for all of a 64-bit key, and the lower ones decide: now and then, and mostly.
+/// Bits in which codes vary, beside the patterns; of 32-bit keys the upper halves, of 128 bits both.
 const MASKS: [u64; 6] = [
     0xFFFF_FFFF_0000_07FF,
     0xC000_0000_0000_0FFF,
@@ -45,7 +44,7 @@ const MASKS: [u64; 6] = [
 
 /// Every case, those that fail soonest first.
 pub fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = [Width::W32, Width::W64]
+    let mut cases: Vec<Case> = [Width::W32, Width::W64, Width::W128]
         .into_iter()
         .map(|width| {
             let name = format!("few/{}", width.bits());
@@ -54,7 +53,7 @@ pub fn cases() -> Vec<Case> {
         .collect();
     cases.extend([
         crate::case("few/graph", || {
-            graphs_by(AUTO, &[1025, 1500, 5000, 8192], 6)
+            graphs_by(AUTO, &[1000, 1500, 5000, 16_384], 6)
         }),
         crate::case("few/unaligned", unaligned),
     ]);
@@ -97,7 +96,10 @@ impl<W: Word> Type<W> {
                     Made::Pattern(pattern) => pattern.keys(input.n, input.turn as u64, &wanted),
                     Made::Bits(mask) => random(input.n, input.turn as u64, mask)
                         .into_iter()
-                        .map(|word: u64| K::at_position(u128::from(word >> (64 - K::BITS))))
+                        .map(|word: u64| {
+                            let both = u128::from(word) << 64 | u128::from(word);
+                            K::at_position(both >> (128 - K::BITS))
+                        })
                         .collect(),
                 };
                 Sorting::new(&keys, order, nan, bits, AUTO)
@@ -125,7 +127,8 @@ fn ranges(bits: u32) -> [Range<u32>; 8] {
 fn run(width: Width) -> Result<usize> {
     match width {
         Width::W32 => of::<u32>(&[Type::of::<u32>(), Type::of::<i32>(), Type::of::<f32>()]),
-        _ => of::<u64>(&[Type::of::<u64>(), Type::of::<i64>(), Type::of::<f64>()]),
+        Width::W64 => of::<u64>(&[Type::of::<u64>(), Type::of::<i64>(), Type::of::<f64>()]),
+        _ => of::<u128>(&[Type::of::<u128>(), Type::of::<i128>()]),
     }
 }
 
@@ -153,10 +156,10 @@ fn inputs() -> Vec<Input> {
 fn of<W: Word>(types: &[Type<W>]) -> Result<usize> {
     let rig = Rig::open()?;
     // Every device has room for these.
-    let plan = rig.plan(Shape::pairs(1500, W::WIDTH, 4), &ascending(W::WIDTH, AUTO))?;
+    let plan = rig.plan(Shape::pairs(1000, W::WIDTH, 4), &ascending(W::WIDTH, AUTO))?;
     ensure!(
         plan.algorithm() == "hybrid" && plan.workspace_bytes() == 0,
-        "1500 pairs went by {}",
+        "1000 pairs went by {}",
         plan.algorithm()
     );
     let inputs = inputs();
@@ -178,8 +181,8 @@ fn of<W: Word>(types: &[Type<W>]) -> Result<usize> {
 fn unaligned() -> Result<usize> {
     let rig = Rig::open()?;
     let mut sorts = 0;
-    for width in [Width::W32, Width::W64] {
-        for n in [1025, 2047, 4097] {
+    for width in [Width::W32, Width::W64, Width::W128] {
+        for n in [1000, 2047, 13_001] {
             sorts += with_width!(width, |W| {
                 let keys: Vec<W> = Pattern::Random.keys(n, 1, &Wanted::default());
                 Misplaced::new(&rig, AUTO, keys).carried()
