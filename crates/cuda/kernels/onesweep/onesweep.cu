@@ -1,8 +1,11 @@
 // The kernels of a onesweep sort, for one key width, SWEEPSORT_KEY_BITS.
 //
 //     histograms             once
-//     passes_0               once for all digits: whole keys alone of 32 bits and more, one portion
-//     pass_V                 or once for each digit and portion; V: bytes of a value, 0 for none
+//     pass_V                 once for each digit and portion; V: bytes of a value, 0 for none
+//     pass_0_range           keys alone, where bits outside the range tell equal keys apart; of 8 and
+//                            16 bits all keys alone
+//     passes_0               or once for all digits of one portion: whole keys alone of 32 bits and more;
+//                            not in PTX for older drivers
 //     together_V             instead of all these, for middle sizes
 //     small_V, tiny          instead of all these, for small ones; of more than 16 bits tiny alone
 //     disordered_V           a pass_V with a ranker that is wrong on purpose, for the proof; 32-bit keys
@@ -71,14 +74,16 @@ using Values8 = Tuning<Key, u64, Check::TAGS>;
 using Values16 = Tuning<Key, uint4, Check::TAGS>;
 
 #if SWEEPSORT_KEY_BITS > 16
+PASS(pass_0, Keys::Wide)
+#ifndef __CUDACC_RTC__
 // Grid: as many blocks as run at a time, or fewer, launched cooperatively.
 extern "C" __global__ void __launch_bounds__(Keys::Wide::THREADS, Keys::Wide::BLOCKS)
 passes_0(const __grid_constant__ Task<Key> task) {
     run_all_passes<Keys::Wide>(task, *reinterpret_cast<PassShared<Keys::Wide>*>(shared_memory));
 }
 #endif
-// Where bits outside the range tell equal keys apart, or there are several portions.
-PASS(pass_0, Ranges::Wide)
+#endif
+PASS(pass_0_range, Ranges::Wide)
 BLOCK(together_0, Keys::Together)
 KERNELS(4, Values4)
 KERNELS(8, Values8)

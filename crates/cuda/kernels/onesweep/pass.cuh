@@ -436,8 +436,8 @@ __device__ inline void run_pass(const Task<typename S::Key>& task, PassShared<S>
     let_next_kernel_in();
 }
 
-// All passes over one portion, by blocks that wait for each other. Called off behind another sort, one
-// launch costs less than four or eight.
+// All passes over one portion, by blocks that wait for each other: where that is called off behind another sort,
+// one launch costs less than four or eight.
 template <class S>
 __device__ inline void run_all_passes(const Task<typename S::Key>& task, PassShared<S>& shared) {
     wait_for_earlier_kernels();

@@ -6,8 +6,7 @@
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
 //! | to 5000 of 8 and 16 bits, if a block has room | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
-//! | beyond | zeros, `histograms`, then `pass` once for each digit |
-//! | beyond, whole keys alone of 32 to 128 bits, to 2^30 | zeros, `histograms`, then `passes`: blocks that wait for each other between digits |
+//! | beyond | zeros, `histograms`, then `pass` once for each digit, or `passes` once: blocks that wait for each other |
 //!
 //! Which passes have anything to do is found out on the device; see `kernels/onesweep/begins.cuh`.
 
@@ -45,8 +44,10 @@ const WARP: u32 = 32;
 /// Counts of look-back have 30 bits, so a launch takes fewer keys.
 const PORTION_KEYS: usize = (1 << 30) - 1;
 
-/// So many are one portion, whatever a tile is: then one launch can go through all passes.
-const MOST_AT_ONCE: usize = PORTION_KEYS - u16::MAX as usize;
+/// One launch goes through all passes of whole keys alone where each block has one tile, or so many. Where some have
+/// two tiles and others one, blocks that wait for each other take longer than a launch for each pass does, up to 12 %;
+/// where nothing moves, as behind a hybrid sort, one launch costs 2 to 7 µs less than four or eight.
+const ROUNDS_AT_ONCE: u32 = 5;
 
 /// Blocks of a group, of which each has a word for all of them; `kernels/onesweep/together.cuh` has the
 /// same.
@@ -195,28 +196,28 @@ const DISORDERED: [usize; 2] = [16, 17];
 struct Kernels {
     row: usize,
     wide: &'static str,
-    /// Whether one launch of `wide` goes through all passes.
-    at_once: bool,
+    /// Of one launch for all passes, if there is one.
+    at_once: Option<&'static str>,
     together: &'static str,
 }
 
 impl Kernels {
     /// Of keys alone, of which all bits or some decide; of values. Blocks that wait for each other sort
     /// both alike.
-    fn of(n: usize, width: Width, payload: Payload, whole: bool) -> Option<Kernels> {
-        let at_once = payload.bytes() == 0 && whole && width.bits() > 16 && n <= MOST_AT_ONCE;
-        let (row, wide, together) = match payload.bytes() {
-            0 if at_once => (0, "passes_0", "together_0"),
-            0 => (1, "pass_0", "together_0"),
-            4 => (2, "pass_4", "together_4"),
-            8 => (3, "pass_8", "together_8"),
-            16 => (4, "pass_16", "together_16"),
+    fn of(width: Width, payload: Payload, whole: bool) -> Option<Kernels> {
+        let apart = whole && width.bits() > 16;
+        let (row, wide, together) = match (payload.bytes(), apart) {
+            (0, true) => (0, "pass_0", "together_0"),
+            (0, false) => (1, "pass_0_range", "together_0"),
+            (4, _) => (2, "pass_4", "together_4"),
+            (8, _) => (3, "pass_8", "together_8"),
+            (16, _) => (4, "pass_16", "together_16"),
             _ => return None,
         };
         Some(Kernels {
             row,
             wide,
-            at_once,
+            at_once: (row == 0).then_some("passes_0"),
             together,
         })
     }
@@ -224,7 +225,6 @@ impl Kernels {
     /// With their module and its shapes.
     fn find(
         device: &Device,
-        n: usize,
         width: Width,
         payload: Payload,
         whole: bool,
@@ -232,7 +232,7 @@ impl Kernels {
         let image = Image::of(Kind::Onesweep, width.bits()).unwrap_or(Image::ALL[0]);
         let module = device.module(image)?;
         let shapes = Shapes::of(&module, SHAPES)?;
-        let kernels = Kernels::of(n, width, payload, whole).ok_or_else(|| Error::NoKernel {
+        let kernels = Kernels::of(width, payload, whole).ok_or_else(|| Error::NoKernel {
             image: image.to_string(),
             kernel: format!("pass with values of {} bytes", payload.bytes()),
         })?;
@@ -276,7 +276,7 @@ impl Sweep {
     ) -> Result<Sweep> {
         let bits = (spec.bits.start, spec.bits.end);
         let whole = bits == (0, width.bits());
-        let (module, shapes, kernels) = Kernels::find(device, n, width, payload, whole)?;
+        let (module, shapes, kernels) = Kernels::find(device, width, payload, whole)?;
         let small = shapes.get(kernels.shape(SMALL))?;
         let mut sweep = Sweep {
             n,
@@ -325,24 +325,24 @@ impl Sweep {
     ) -> Result<Sweep> {
         let mut sweep = Self::new(device, n, width, payload, spec)?;
         if !matches!(sweep.method, Method::Passes(_)) {
-            let (module, shapes, kernels) = Kernels::find(device, n, width, payload, true)?;
+            let (module, shapes, kernels) = Kernels::find(device, width, payload, true)?;
             let shape = shapes.get(kernels.shape(WIDE))?;
             sweep.by_passes(device, &module, kernels.wide, kernels.at_once, shape)?;
         }
         Ok(sweep)
     }
 
-    /// By a launch of this kernel for each pass, or for all at once.
+    /// By a launch of this kernel for each pass, or of the other, if there is one, for all at once.
     fn by_passes(
         &mut self,
         device: &Device,
         module: &Module,
-        kernel: &str,
-        at_once: bool,
+        pass: &str,
+        at_once: Option<&str>,
         shape: KernelShape,
     ) -> Result<()> {
         self.records = self.payload.bytes() == self.width.bytes();
-        let passes = Passes::with(device, module, kernel, at_once, shape, self)?;
+        let passes = Passes::with(device, module, pass, at_once, shape, self)?;
         self.method = Method::Passes(Box::new(passes));
         Ok(())
     }
@@ -359,8 +359,8 @@ impl Sweep {
             (_, Width::W32, 4) => ("disordered_4", DISORDERED[1]),
             _ => return Ok(self),
         };
-        let (module, shapes, _) = Kernels::find(device, self.n, self.width, self.payload, true)?;
-        self.by_passes(device, &module, name, false, shapes.get(row)?)?;
+        let (module, shapes, _) = Kernels::find(device, self.width, self.payload, true)?;
+        self.by_passes(device, &module, name, None, shapes.get(row)?)?;
         Ok(self)
     }
 
@@ -650,8 +650,8 @@ impl Passes {
     fn with(
         device: &Device,
         module: &Module,
-        kernel: &str,
-        at_once: bool,
+        pass: &str,
+        at_once: Option<&str>,
         shape: KernelShape,
         sweep: &Sweep,
     ) -> Result<Passes> {
@@ -669,12 +669,19 @@ impl Passes {
         let blocks = sweep.n.div_ceil(counting.tile as usize);
         let blocks = blocks.min(counting.together(&histograms, facts)? as usize) as u32;
         let grid = counting.grid(blocks);
-        let kernel = module.kernel(kernel)?;
+        let pass = module.kernel(pass)?;
+        let blocks = shape.together(&pass, facts)?;
+        let as_fast = tiles <= blocks || tiles / blocks >= ROUNDS_AT_ONCE;
+        let at_once = at_once.filter(|_| portions == 1 && as_fast);
+        let at_once = match at_once.map(|name| module.kernel(name)) {
+            None | Some(Err(Error::NoKernel { .. })) => None,
+            Some(found) => Some(found?),
+        };
         Ok(Passes {
             histograms: (histograms, grid),
-            blocks: shape.together(&kernel, facts)?,
-            kernel,
-            at_once,
+            blocks,
+            at_once: at_once.is_some(),
+            kernel: at_once.unwrap_or(pass),
             shape,
             tiles,
             portion_tiles,
