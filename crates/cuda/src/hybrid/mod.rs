@@ -5,7 +5,7 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
-//! | to 3584 of 32 bits, 4096 of more | `alone`, `alone_double`: one block |
+//! | to 2816 of 32 bits, 4096 of more | `alone`, `alone_double`: one block |
 //! | to 16,384, of 128 bits 8192 | `ranked`: each key to its place among all; see [`Few`] |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
@@ -256,12 +256,15 @@ impl Hybrid {
             Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
         } else {
             let kernels = Kernels::of(device, width)?;
-            match kernels.alone(n)? {
-                Some(alone) => Method::Alone(alone),
-                None => match Few::keys(&kernels, n, spec)? {
-                    Some(few) => Method::Few(Box::new(few)),
-                    None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
-                },
+            let alone = kernels.alone(n)?;
+            let few = match alone {
+                Some(_) if n <= tuning.alone => None,
+                _ => Few::keys(&kernels, n, spec)?,
+            };
+            match (few, alone) {
+                (Some(few), _) => Method::Few(Box::new(few)),
+                (None, Some(alone)) => Method::Alone(alone),
+                (None, None) => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
             }
         };
         Ok(Hybrid {
