@@ -36,8 +36,7 @@ const THREADS: usize = 512;
 const MORE_THREADS: usize = 1024;
 const LEAST_MORE: usize = 12_000;
 
-/// Keys that a block has for its own, at least, and of which it is a multiple; `kernels/hybrid/ranked.cuh` reads
-/// vectors.
+/// Keys that a block has for its own, at least; always whole vectors of `kernels/hybrid/ranked.cuh`.
 const CHUNK: usize = 32;
 const VECTOR: usize = 4;
 
