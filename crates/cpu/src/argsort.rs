@@ -156,7 +156,7 @@ mod tests {
                 assert!(index == expected, "{} keys of {}", keys.len(), K::BITS);
             }
         }
-        for n in [1, 2, 30, 5000, 300_000] {
+        for n in [1, 2, 30, 100, 5000, 300_000] {
             let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let words: Vec<u64> = (0..n).map(random).collect();
             check(&words);

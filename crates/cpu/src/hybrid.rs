@@ -200,6 +200,13 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
     }
 }
 
+/// Whether any neighbours among sorted words agree in their upper halves.
+fn tied<W: Word>(words: &[W]) -> bool {
+    let upper = W::mask(&(W::BITS / 2..W::BITS));
+    let differ = |pair: &[W]| ((pair[0] ^ pair[1]) & upper) != W::ZERO;
+    !words.windows(2).all(differ)
+}
+
 /// Something that starts on a line of the cache.
 #[repr(align(64))]
 struct Line<T>(T);
@@ -328,13 +335,16 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         )
     }
 
-    /// Sorts keys alone that fit the registers; or returns false, for they are not such, and nothing is
-    /// written.
+    /// Sorts words alone that fit the registers; or returns false, for they are not such, or do not show enough
+    /// of their codes, and nothing is written.
     unsafe fn run_few(&self, report: &mut Report, means: &Means) -> bool {
-        let (n, data) = match self.data {
-            Some(data) if self.whole && self.payload.bytes() == 0 => (self.n, data),
-            _ => return false,
-        };
+        if !self.whole || self.payload.bytes() > 0 {
+            return false;
+        }
+        let mut made = MaybeUninit::<[W; few::FEW_MAX]>::uninit();
+        let on_the_stack =
+            || Columns::new(made.as_mut_ptr().cast(), ptr::dangling_mut(), self.payload);
+        let (n, data) = (self.n, self.data.unwrap_or_else(on_the_stack));
         let instructions = means.instructions(self.whole);
         let mut found = None;
         // SAFETY: all keys are there, and are ours.
@@ -352,7 +362,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             match found {
                 Some(run) => self.keep(run, report, Crew::alone()),
                 None => {
-                    self.sink.done(0, data.keys_mut(n));
+                    let words = data.keys_mut(n);
+                    // Of a code in several windows they show the first.
+                    if self.sink.windows() > 1 && tied(words) {
+                        return false;
+                    }
+                    self.sink.done(0, words);
                     report.passes_run = 1;
                     report.bytes_moved = 2 * (n * size_of::<W>()) as u64;
                 }
