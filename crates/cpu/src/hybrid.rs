@@ -13,7 +13,7 @@ use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::instructions::Instructions;
 use crate::job::{self, Job, Workers};
-use crate::local::{Local, Shape, few, passes};
+use crate::local::{Local, Shape, Tie, few, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
@@ -200,13 +200,6 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
     }
 }
 
-/// Whether any neighbours among sorted words agree in their upper halves.
-fn tied<W: Word>(words: &[W]) -> bool {
-    let upper = W::mask(&(W::BITS / 2..W::BITS));
-    let differ = |pair: &[W]| ((pair[0] ^ pair[1]) & upper) != W::ZERO;
-    !words.windows(2).all(differ)
-}
-
 /// Something that starts on a line of the cache.
 #[repr(align(64))]
 struct Line<T>(T);
@@ -364,8 +357,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 None => {
                     let words = data.keys_mut(n);
                     // Of a code in several windows they show the first.
-                    if self.sink.windows() > 1 && tied(words) {
-                        return false;
+                    if self.sink.windows() > 1 {
+                        let mask = W::mask(&self.bits);
+                        if (Tie { keys: words, mask }).find() + 1 < n {
+                            return false;
+                        }
                     }
                     self.sink.done(0, words);
                     report.passes_run = 1;

@@ -405,16 +405,16 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
 }
 
 /// The search for the first key that ties with the next one.
-struct Tie<'a, W> {
-    keys: &'a [W],
+pub(crate) struct Tie<'a, W> {
+    pub(crate) keys: &'a [W],
     /// The bits that count.
-    mask: W,
+    pub(crate) mask: W,
 }
 
 impl<W: Word> Tie<'_, W> {
     /// The number of that key; of the last one, if none ties.
     #[inline(always)]
-    fn find(self) -> usize {
+    pub(crate) fn find(self) -> usize {
         /// Keys that are looked at together.
         const STRIP: usize = 64;
         let ties = |pair: (&W, &W)| (*pair.0 ^ *pair.1) & self.mask == W::ZERO;

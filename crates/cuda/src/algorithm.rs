@@ -9,8 +9,8 @@
 //! Whole: all bits decide, so that keys which tie are equal, and which of them comes first makes no
 //! difference.
 //!
-//! Where the choice is the engine's, few keys of 32 or 64 bits with values, by some of their
-//! bits, or for an index go by one block of the hybrid sort: that is up to `carry.rs`.
+//! Where the choice is the engine's, few keys of 32 bits and more with values, by some of their
+//! bits, or for an index find their places among all: that is up to `carry.rs`.
 
 use sweepsort_core::{Shape, Spec};
 

@@ -6,12 +6,10 @@
 //! each block writes the codes of its own in the order of their run, and finds their places in the others by
 //! binary search.
 
-use std::ops::RangeInclusive;
-
 use sweepsort_core::{Spec, Stage, Width, Word, with_width};
 
 use super::task::Ranked;
-use super::tuning::FEW_RECORDS;
+use super::tuning::{FEW_RECORDS, ONE_RUN, ranked_threads, run_keys};
 use super::{Kernels, Tuning, row};
 use crate::algorithm::Algorithm;
 use crate::args;
@@ -23,18 +21,6 @@ use crate::onesweep::{Payload, Places};
 use crate::plan::Ran;
 use crate::shapes::KernelShape;
 use crate::stream::{Clock, Stream, end};
-
-/// So many keys are one run: comparing each with all takes no longer than waiting once more.
-const ONE_RUN: usize = 1200;
-
-/// Of more keys, a run has about this part of them, within limits.
-const RUN_OF: usize = 32;
-const RUN: RangeInclusive<usize> = 256..=1024;
-
-/// Threads of a block, of which each has one key at most for its own; and of one that has more to read.
-const THREADS: usize = 512;
-const MORE_THREADS: usize = 1024;
-const LEAST_MORE: usize = 12_000;
 
 /// Keys that a block has for its own, at least; always whole vectors of `kernels/hybrid/ranked.cuh`.
 const CHUNK: usize = 32;
@@ -199,26 +185,15 @@ impl Few {
 impl Division {
     /// For so many blocks at a time.
     fn of(n: usize, blocks: usize) -> Division {
-        let threads = if n < LEAST_MORE {
-            THREADS
-        } else {
-            MORE_THREADS
-        };
         let chunk = n.div_ceil(blocks).next_multiple_of(VECTOR).max(CHUNK);
-        let compared = match n <= ONE_RUN {
-            true => n,
-            false => (n / RUN_OF)
-                .next_power_of_two()
-                .clamp(*RUN.start(), *RUN.end()),
-        };
-        let chunks = match n <= ONE_RUN {
-            true => compared.div_ceil(chunk),
-            false => (compared / chunk).max(1),
+        let run = match n <= ONE_RUN {
+            true => n.next_multiple_of(chunk),
+            false => (run_keys(n) / chunk).max(1) * chunk,
         };
         Division {
-            threads,
+            threads: ranked_threads(n),
             chunk,
-            run: chunks * chunk,
+            run,
         }
     }
 

@@ -99,6 +99,19 @@ const POSITION_BITS: u32 = 13;
 /// of 64 bits 25,000, of 128 bits 12,000. Fewer are compared by one block, as fast; more are onesweep's.
 pub const FEW_RECORDS: std::ops::RangeInclusive<usize> = 769..=32_768;
 
+/// So many keys are one run, of which each is compared with all: that takes no longer than waiting once more.
+pub const ONE_RUN: usize = 1200;
+
+/// About so many of more keys are a run.
+pub fn run_keys(n: usize) -> usize {
+    (n / 32).next_power_of_two().clamp(256, 1024)
+}
+
+/// Threads of a block that finds its keys' places: more where there is more to read.
+pub fn ranked_threads(n: usize) -> usize {
+    if n < 12_000 { 512 } else { 1024 }
+}
+
 /// From so many records on, values included, two passes and a local sort are ahead of a pass for each
 /// byte.
 pub const LEAST_RECORDS: usize = 1 << 23;

@@ -29,7 +29,7 @@ use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
 pub use task::Cells;
 use task::{APART, Agreed, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
-use tuning::Tuning;
+use tuning::{ROUNDS_AT_ONCE, Tuning};
 
 /// Bits of a digit, and how many values it has.
 pub const RADIX_BITS: u32 = 8;
@@ -43,11 +43,6 @@ const WARP: u32 = 32;
 
 /// Counts of look-back have 30 bits, so a launch takes fewer keys.
 const PORTION_KEYS: usize = (1 << 30) - 1;
-
-/// One launch goes through all passes of whole keys alone where each block has one tile, or so many. Where some have
-/// two tiles and others one, blocks that wait for each other take longer than a launch for each pass does, up to 12 %;
-/// where nothing moves, as behind a hybrid sort, one launch costs 2 to 7 µs less than four or eight.
-const ROUNDS_AT_ONCE: u32 = 5;
 
 /// Blocks of a group, of which each has a word for all of them; `kernels/onesweep/together.cuh` has the
 /// same.
@@ -646,7 +641,8 @@ impl Together {
 }
 
 impl Passes {
-    /// With this kernel for each pass, or for all at once.
+    /// With this kernel for each pass, or the other for all at once, if there is one and it is as fast. PTX for older
+    /// drivers has none.
     fn with(
         device: &Device,
         module: &Module,
@@ -670,18 +666,19 @@ impl Passes {
         let blocks = blocks.min(counting.together(&histograms, facts)? as usize) as u32;
         let grid = counting.grid(blocks);
         let pass = module.kernel(pass)?;
-        let blocks = shape.together(&pass, facts)?;
-        let as_fast = tiles <= blocks || tiles / blocks >= ROUNDS_AT_ONCE;
+        let at_a_time = shape.together(&pass, facts)?;
+        let as_fast = tiles <= at_a_time || tiles / at_a_time >= ROUNDS_AT_ONCE;
         let at_once = at_once.filter(|_| portions == 1 && as_fast);
         let at_once = match at_once.map(|name| module.kernel(name)) {
             None | Some(Err(Error::NoKernel { .. })) => None,
             Some(found) => Some(found?),
         };
+        let (at_once, kernel) = (at_once.is_some(), at_once.unwrap_or(pass));
         Ok(Passes {
             histograms: (histograms, grid),
-            blocks,
-            at_once: at_once.is_some(),
-            kernel: at_once.unwrap_or(pass),
+            blocks: shape.together(&kernel, facts)?,
+            at_once,
+            kernel,
             shape,
             tiles,
             portion_tiles,
