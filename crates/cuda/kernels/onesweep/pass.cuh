@@ -281,6 +281,8 @@ struct Pass {
         Pair* pairs_to = reinterpret_cast<Pair*>(task.keys[route.to]) + thread;
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
+            // Of values batches do not overlap, if there is another block to fill the gaps.
+            if (S::VALUES && S::BLOCKS > 1 && batch * THREADS >= in_tile) break;
             Key code[BATCH];
             Value item[S::VALUES ? BATCH : 1];
             u64 base[BATCH];
