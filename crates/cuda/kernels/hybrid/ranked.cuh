@@ -74,7 +74,8 @@ struct Ranked {
     const u32 n = task.n, chunk = task.chunk, run = task.run, thread = threadIdx.x;
     const u32 threads = blockDim.x, warps = threads / WARP;
     const u32 first = blockIdx.x * chunk, own_run = first / run, run_begin = own_run * run;
-    const u32 in_run = min(run, n - run_begin);
+    // Keys of the run, and with what fills up the last vector.
+    const u32 in_run = min(run, n - run_begin), whole = (in_run + 3) / 4 * 4;
 
     // The block's own keys are rows of a warp's width; several warps share a row, each a part of what is looked at.
     const u32 rows = (chunk + WARP - 1) / WARP, parts = warps / rows;
@@ -128,20 +129,19 @@ struct Ranked {
                 for (u32 w = 0; w < MOST_VALUE_WORDS; w++)
                     if (w < task.value_words) value[w] = task.values_from[(first + thread) * task.value_words + w];
         }
-        u32 whole = (in_run + 3) / 4 * 4;
 #pragma unroll 4
         for (u32 i = thread; i < whole; i += threads) codes[i] = i < in_run ? task.code(from[i]) : Key(~Key(0));
     }
 
     // Of the row's keys, a lane each.
     __device__ void tell(u32 before) const {
-        if (before > 0 && row * WARP + threadIdx.x % WARP < chunk)
-            atomicAdd(&shared.places[row * WARP + threadIdx.x % WARP], before);
+        u32 own = row * WARP + threadIdx.x % WARP;
+        if (before > 0 && own < chunk) atomicAdd(&shared.places[own], before);
     }
 
     // How many of the part come before the lane's key: it ends where the row does, or begins there, or is the row.
     __device__ u32 compare(Key own) const {
-        u32 whole = (in_run + 3) / 4 * 4, each = (whole / 4 + parts - 1) / parts * 4;
+        u32 each = (whole / 4 + parts - 1) / parts * 4;
         u32 from = min(whole, part * each), to = min(whole, from + each);
         u32 row_end = min(row_begin + WARP, whole);
         u32 begin = min(max(row_begin, from), to), end = min(max(row_end, from), to);

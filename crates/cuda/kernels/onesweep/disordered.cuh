@@ -5,8 +5,6 @@
 #include "rank.cuh"
 
 struct RankDisordered {
-    static constexpr bool ALL_LANES_TAKE_PART = false;
-
     // The upper half of the lanes is served first.
     __device__ static u32 place(u32* row, u32 digit) {
         u32 lane = threadIdx.x % WARP, place = 0;

@@ -32,9 +32,9 @@
 // How a tile is checked.
 enum class Check { BITS, TAGS };
 
-// A digit that more than 1/SKEW of a tile's keys have makes lanes queue for one place: then the fast
-// ranker gives way to matching. (Without: and5 42 instead of 66 Gkeys/s; with 4 and3 loses 6%.)
-constexpr u32 SKEW = 2;
+// A digit is heavy that more than 1/HEAVY of a tile's keys have: the others are ranked around it. (With 3 or 10
+// skewed keys take as long.)
+constexpr u32 HEAVY = 5;
 
 // States that look-back reads at a time.
 constexpr u32 AHEAD = 4;
@@ -84,6 +84,8 @@ struct PassShared {
     Array<u16, S::TAGS ? S::TILE : 0> tags;
     DigitScan<u32> scan;
     u32 ticket;
+    // The row's slot of a heavy digit: if the tile has several, of one of them; if none, of any digit.
+    u32 heavy;
     // What is taken off every code by the first move.
     Key base;
     // Of all portions.
@@ -179,8 +181,8 @@ struct Pass {
         load_items(task.keys[route.from] + first, in_tile, key);
     }
 
-    // Raw words become codes. A last tile is filled up with the greatest, which a ranker that needs
-    // all lanes puts behind the tile's own; they are not counted.
+    // Raw words become codes. A last tile is filled up with the greatest, which a ranker in which
+    // all lanes take part puts behind the tile's own; they are not counted.
     __device__ void prepare(u32 in_tile) {
         if (route.first && !(task.codec.identity && shared.base == 0)) {
 #pragma unroll
@@ -202,13 +204,14 @@ struct Pass {
         __syncthreads();
     }
 
-    // The tile's histogram is published; the warps' become places. Whether one digit has most keys.
+    // The tile's histogram is published; the warps' become places. Whether there is a heavy digit.
     __device__ bool counts_to_places(u32 tile, u32* states) {
         u32* rows = shared.rows + slot(thread);
         u32 total = 0;
         if (thread < RADIX) {
 #pragma unroll
             for (u32 warp = 0; warp < S::WARPS; warp++) total += rows[warp * RADIX];
+            if (total * HEAVY > TILE) atomicExch(&shared.heavy, slot(thread));
             publish(&states[u64(tile) * RADIX + thread], tile == 0 ? INCLUSIVE : PARTIAL, total);
         }
         tile_begin = shared.scan.exclusive(total);
@@ -221,30 +224,47 @@ struct Pass {
                 place += count;
             }
         }
-        return __syncthreads_or(total * SKEW > TILE);
+        return __syncthreads_or(total * HEAVY > TILE);
     }
+
+    __device__ u32* own_row() { return shared.rows + thread / WARP * RADIX; }
 
     // The tile, ordered, in shared memory. The places of a batch are taken before the first of it is
     // filled, so that the atomics do not wait for one another.
-    template <class By>
-    __device__ void rank(u32 in_tile) {
-        u32* row = shared.rows + thread / WARP * RADIX;
+    template <bool ALL_LANES_TAKE_PART, class By>
+    __device__ void rank(u32 in_tile, By& by) {
+        u32* row = own_row();
         Digit again = {shared.shift, digit.mask};
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
             u32 place[BATCH];
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
-                if (By::ALL_LANES_TAKE_PART || index(j) < in_tile)
-                    place[i] = By::place(row, slot(again.of(key[j])));
+                if (ALL_LANES_TAKE_PART || index(j) < in_tile)
+                    place[i] = by.place(row, slot(again.of(key[j])));
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++) {
-                if (!By::ALL_LANES_TAKE_PART && index(j) >= in_tile) continue;
+                if (!ALL_LANES_TAKE_PART && index(j) >= in_tile) continue;
                 shared.keys[place[i]] = key[j];
                 if constexpr (S::VALUES) shared.values.at[place[i]] = value[j];
                 if constexpr (S::TAGS) shared.tags.at[place[i]] = u16(index(j));
             }
         }
+    }
+
+    __device__ void rank(u32 in_tile) {
+        Ranker by;
+        rank<false>(in_tile, by);
+    }
+
+    // Around a heavy digit, or all by matching.
+    __device__ void rank_around(u32 in_tile, bool matches) {
+        u32* place = own_row() + shared.heavy;
+        RankAround<Ranker> by{shared.heavy, *place, matches};
+        __syncwarp();
+        rank<true>(in_tile, by);
+        __syncwarp();
+        if (!matches && thread % WARP == 0) *place = by.next;
     }
 
     // Where the tile's keys of each digit go. The inclusive sum is published.
@@ -281,7 +301,8 @@ struct Pass {
         Pair* pairs_to = reinterpret_cast<Pair*>(task.keys[route.to]) + thread;
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
-            // Of values batches do not overlap, if there is another block to fill the gaps.
+            // A short tile ends here; and with values, batches that are apart are the faster where two blocks share a
+            // multiprocessor.
             if (S::VALUES && S::BLOCKS > 1 && batch * THREADS >= in_tile) break;
             Key code[BATCH];
             Value item[S::VALUES ? BATCH : 1];
@@ -327,6 +348,7 @@ struct Pass {
         for (u32 i = thread; i < S::WARPS * RADIX; i += THREADS) shared.rows[i] = 0;
         if (thread == 0) {
             shared.ticket = atomicAdd(ticket, 1);
+            shared.heavy = 0;
             shared.shift = digit.shift;
             shared.all_keys = task.count();
             shared.base = task.has_cells() && !task.goes() ? *task.cells.base : Key(0);
@@ -342,12 +364,12 @@ struct Pass {
             if (again) load(tile);
             prepare(in_tile);
             count_digits(in_tile);
-            bool skewed = counts_to_places(tile, states);
+            bool heavy = counts_to_places(tile, states);
             if (thread == 0 && !again) shared.ticket = atomicAdd(ticket, 1);
-            if (skewed || again)
-                rank<RankByMatch>(in_tile);
+            if (heavy || again)
+                rank_around(in_tile, again);
             else
-                rank<Ranker>(in_tile);
+                rank(in_tile);
             __syncthreads();
 
             u32 next_tile = shared.ticket;

@@ -12,8 +12,6 @@ __device__ inline u32 lanes_before(u32 lane) { return (1u << lane) - 1; }
 // Each lane takes a place by itself. Which of a digit's lanes is served first is documented nowhere,
 // though it has always been the lower one. So whoever ranks so checks the tile afterwards.
 struct RankByAdd {
-    static constexpr bool ALL_LANES_TAKE_PART = false;
-
     __device__ static u32 place(u32* row, u32 digit) { return atomicAdd(&row[digit], 1); }
 };
 
@@ -33,10 +31,9 @@ __device__ inline u32 place_among(u32 same, u32* row, u32 digit, Once once) {
 }
 
 // The lanes of one digit are found by the hardware's own search: one turn for each digit value among
-// the lanes, so fast where these are few.
+// the lanes. Slower than atomics, but documented.
 struct RankByMatch {
-    static constexpr bool ALL_LANES_TAKE_PART = true;
-
+    // All lanes take part.
     __device__ static u32 place(u32* row, u32 digit) {
         return place_among(__match_any_sync(ALL_LANES, digit), row, digit, [] {});
     }
@@ -48,5 +45,24 @@ struct RankByMasks {
         atomicOr(&masks[digit], 1u << threadIdx.x % WARP);
         __syncwarp();
         return place_among(masks[digit], row, digit, [=] { masks[digit] = 0; });
+    }
+};
+
+// Many lanes with one digit would wait for each other's atomics. So of one heavy digit a ballot tells the lanes that
+// have it, and the warp itself keeps its next place. Or else all are matched: one ranker, for both would be much code.
+template <class Ranker>
+struct RankAround {
+    const u32 heavy;
+    u32 next;
+    const bool matches;
+
+    // All lanes take part.
+    __device__ u32 place(u32* row, u32 digit) {
+        if (matches) return RankByMatch::place(row, digit);
+        bool is_heavy = digit == heavy;
+        u32 lanes = __ballot_sync(ALL_LANES, is_heavy);
+        u32 place = next + __popc(lanes & lanes_before(threadIdx.x % WARP));
+        next += __popc(lanes);
+        return is_heavy ? place : Ranker::place(row, digit);
     }
 };
