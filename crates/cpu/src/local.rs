@@ -1,6 +1,6 @@
 //! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the
-//! keys are spread, by [`quick`] if they crowd or are few, counted in a [`tally`] if their values are few. In
-//! counting [`passes`] otherwise.
+//! keys are spread, by [`quick`] if they crowd or are few, or as far as parts of many keys alone fit bins; counted in a
+//! [`tally`] if their values are few. In counting [`passes`] otherwise.
 
 pub(crate) mod bins;
 mod block;
@@ -28,8 +28,9 @@ use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
-    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, PARTITION_BITS,
-    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_WIDE, SAMPLED_BITS,
+    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, ONE_PARTS_BYTES,
+    PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64,
+    SAMPLED_BITS,
 };
 use joined::Joined;
 use passes::{Passes, Tables};
@@ -43,6 +44,8 @@ pub(crate) struct Shape {
     keys: bool,
     /// Whether they can be sorted by vectors.
     vectors: bool,
+    /// Whether many are cut in parts for bins: keys alone, by vectors that compress.
+    parts: bool,
     /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local
     /// sorts.)
     fewer_sampled: bool,
@@ -56,6 +59,7 @@ impl Shape {
             record: key + payload,
             keys: payload == 0,
             vectors,
+            parts: vectors && payload == 0 && instructions == Instructions::Avx512,
             fewer_sampled: vectors && (key == 4 || instructions == Instructions::Avx512),
         }
     }
@@ -69,14 +73,21 @@ impl Shape {
     pub(crate) fn bytes(self, n: usize) -> usize {
         let passes = n * self.record + 16;
         match self.vectors {
+            true if self.in_parts(n) => quick::parts_bytes(n, self.record),
             true => bins::bytes(n, self.record).max(passes),
             false => passes,
         }
     }
 
+    /// Whether `n` records where they are to stay are cut in parts for bins.
+    fn in_parts(self, n: usize) -> bool {
+        self.parts && !bins::fits(n, PART_SLOTS_BYTES, self.record)
+    }
+
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.vectors {
+            true if self.in_parts(n) => quick::parts_bytes(n, self.record) <= ONE_PARTS_BYTES,
             true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),
@@ -135,6 +146,7 @@ impl Shape {
 
 /// Whether bins are worth a try. Keys that crowd in one bucket often do so in the next ones; each
 /// vain try doubles how many buckets go without. Workers share it, and lose nothing if they race.
+#[derive(Default)]
 struct Crowding(AtomicU32);
 
 impl Crowding {
@@ -205,7 +217,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             reading,
             mask,
             sink,
-            crowding: Crowding(AtomicU32::new(0)),
+            crowding: Crowding::default(),
         }
     }
 
@@ -317,17 +329,26 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let word_bytes = quick::word_bytes::<W, P>(from.payload());
-            let few = match (self.instructions, word_bytes) {
-                (Instructions::Avx512, 4) => n * word_bytes <= QUICK_BYTES_WIDE,
-                _ => n * word_bytes <= QUICK_BYTES,
+            let alone = from.payload().bytes() == 0;
+            let quick_bytes = match (self.instructions, W::BITS) {
+                (Instructions::Avx512, 32) if alone => QUICK_BYTES_32,
+                (Instructions::Avx512, 64) if alone => QUICK_BYTES_64,
+                _ => QUICK_BYTES,
             };
+            let few = n * quick::word_bytes::<W, P>(from.payload()) <= quick_bytes;
             let quick = || {
                 let from = from.together(to);
                 quick::sort(self.instructions, from, to, n, own, self.bytes)
             };
             if few && quick() {
                 return true;
+            }
+            if self.shape.in_parts(n)
+                && from.is_at(to)
+                && quick::parts_bytes(n, size_of::<W>()) <= self.bytes
+            {
+                let (instructions, keys) = (self.instructions, to.keys_start());
+                return quick::parts(instructions, keys, n, own, &self.crowding);
             }
             if self.crowding.try_bins() {
                 let fetches = stores_wait();

@@ -51,8 +51,11 @@ pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;
 
-/// The same for words of 32 bits by AVX-512, of which a block has the most.
-pub(crate) const QUICK_BYTES_WIDE: usize = 4 << 10;
+/// The same for keys of 32 bits alone by AVX-512, of which a block has the most.
+pub(crate) const QUICK_BYTES_32: usize = 4 << 10;
+
+/// And for keys of 64 bits alone. (Pairs of 64 bits are up to a fifth slower so.)
+pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
 
 /// Bytes of a worker's memory for local sorts: slots for 200,000 keys of 32 bits alone, for half as many
 /// records of 8 bytes, for a quarter of 16. So 10^8 records need one partition alone.
@@ -64,6 +67,13 @@ pub(crate) const ONE_BYTES: usize = 4 << 20;
 
 /// The same for keys alone, which wait less, and where they crowd are fast without slots.
 pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
+
+/// The same for keys alone by vectors that compress (AVX-512): what more than these slots would take are cut in parts
+/// before, in two places for all of them. More keys of 32 bits are as fast by a partition, of 64 faster.
+pub(crate) const ONE_PARTS_BYTES: usize = 9 << 20;
+
+/// Bytes of slots for such a part: 80,000 keys of 32 bits, 40,000 of 64.
+pub(crate) const PART_SLOTS_BYTES: usize = 5 << 18;
 
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
 /// worker's memory of the same size fill a second level cache of 1 MiB.

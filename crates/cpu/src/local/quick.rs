@@ -1,5 +1,5 @@
-//! A bucket of keys that crowd, or of few, sorted by vectors: a quicksort that leaves few keys to a
-//! block in registers.
+//! A bucket of keys that crowd, of few, or of many alone, sorted by vectors: a quicksort that leaves few keys to a
+//! block in registers, and of many those that do not crowd to bins.
 //!
 //! ```text
 //! keys alone        source → home and away → … → data
@@ -21,11 +21,12 @@ use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
-use super::{bins, block, passes};
-use crate::columns::{Columns, Payload};
-use crate::instructions::Instructions;
+use super::{Crowding, bins, block, in_bins, passes};
+use crate::columns::{Columns, LINE, Nothing, Payload, Pieces};
+use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::reading::Plain;
+use crate::tuning::PART_SLOTS_BYTES;
 use passes::{Passes, Tables};
 
 /// Parts are cut out of parts at most so often. What is too large then is left to the standard
@@ -42,6 +43,11 @@ const SPARE_BYTES: usize = (DEPTH_MAX + 2) * VECTOR_BYTES;
 /// Bytes of home and away for `n` keys.
 fn places_bytes<W>(n: usize) -> usize {
     2 * n * size_of::<W>() + SPARE_BYTES
+}
+
+/// Bytes of memory for `n` keys of `key` bytes that are sorted in [`parts`].
+pub(super) fn parts_bytes(n: usize, key: usize) -> usize {
+    (2 * n * key + SPARE_BYTES).next_multiple_of(LINE) + PART_SLOTS_BYTES
 }
 
 /// Bytes of what is sorted for each record.
@@ -82,6 +88,40 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
             to: to.keys_start(),
             n,
             depth: depth(n),
+            bins: None,
+        };
+        by_vectors::<W, _>(instructions, keys).is_ok()
+    }
+}
+
+/// Sorts `n` keys alone where they lie, parts that are small enough and do not crowd in bins; or returns false and has
+/// written nothing, for there are no vectors for such keys.
+///
+/// # Safety
+/// The machine has the instructions. The keys are there, memory has [`parts_bytes`] and starts on a line; nobody
+/// else uses them now.
+pub(super) unsafe fn parts<W: Word>(
+    instructions: Instructions,
+    keys: *mut W,
+    n: usize,
+    memory: *mut u8,
+    crowding: &Crowding,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let slots = memory.add(places_bytes::<W>(n).next_multiple_of(LINE));
+        let keys = Keys {
+            from: keys,
+            home: memory.cast(),
+            away: memory.cast::<W>().add(n + VECTOR_BYTES / size_of::<W>()),
+            to: keys,
+            n,
+            depth: depth(n),
+            bins: Some(Bins {
+                instructions,
+                slots,
+                crowding,
+            }),
         };
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
@@ -151,6 +191,7 @@ unsafe fn records<W: Word, P: Payload>(
             to: words,
             n,
             depth: depth(n),
+            bins: None,
         };
         by_vectors::<u64, _>(instructions, sorted).ok()?;
         let position = |word: u64| (word & u64::mask(&(0..positions))) as usize;
@@ -225,7 +266,7 @@ impl<W: Word> Vectored for Compose<W> {
 }
 
 /// Keys to be sorted.
-struct Keys<W> {
+struct Keys<'a, W> {
     from: *const W,
     /// Room for `n` keys and a vector; may be `from`.
     home: *mut W,
@@ -236,6 +277,50 @@ struct Keys<W> {
     n: usize,
     /// How often a part may be cut out of a part.
     depth: usize,
+    /// Where parts are sorted in bins, if they are.
+    bins: Option<Bins<'a>>,
+}
+
+/// Memory for bins.
+struct Bins<'a> {
+    instructions: Instructions,
+    /// Of [`PART_SLOTS_BYTES`].
+    slots: *mut u8,
+    crowding: &'a Crowding,
+}
+
+impl Bins<'_> {
+    /// Sorts a part to its place among all, unless it is too large or its keys crowd.
+    ///
+    /// # Safety
+    /// The machine has the instructions; the part and its place are there, and nobody else uses them now.
+    unsafe fn sort<W: Word>(&self, part: &mut Part<W>, to: *mut W) -> bool {
+        if part.crowds || !bins::fits(part.n, PART_SLOTS_BYTES, size_of::<W>()) {
+            return false;
+        }
+        let all = 0..part.n;
+        let [from, to] = [part.from.cast_mut(), to]
+            .map(|keys| Columns::new(keys, std::ptr::dangling_mut(), Nothing));
+        let from = Pieces::new(from, std::slice::from_ref(&all));
+        let tries = self.crowding.try_bins();
+        // SAFETY: the caller's promise; the part does not lie where it goes.
+        let done = tries
+            && unsafe {
+                in_bins(
+                    self.instructions,
+                    from,
+                    to,
+                    self.slots,
+                    PART_SLOTS_BYTES,
+                    stores_wait(),
+                )
+            };
+        if tries {
+            self.crowding.note(done);
+        }
+        part.crowds = !done;
+        done
+    }
 }
 
 /// How often a part may be cut out of a part of `n` keys: twice as often as by even halves.
@@ -258,9 +343,11 @@ struct Part<W> {
     away: *mut W,
     /// How often it may be cut.
     depth: usize,
+    /// Whether bins are no use.
+    crowds: bool,
 }
 
-impl<W: Word> Vectored for Keys<W> {
+impl<W: Word> Vectored for Keys<'_, W> {
     type Output = ();
 
     /// Sorts the keys.
@@ -280,6 +367,7 @@ impl<W: Word> Vectored for Keys<W> {
             pivot: L::Word::ZERO,
             away: self.away.cast(),
             depth: self.depth,
+            crowds: false,
         };
         let mut later = [MaybeUninit::<Part<L::Word>>::uninit(); DEPTH_MAX];
         let mut waiting = 0;
@@ -289,7 +377,16 @@ impl<W: Word> Vectored for Keys<W> {
         // that may be cut once more, so those that wait fit their array.
         unsafe {
             loop {
-                while part.n > block::most::<L>() && part.depth > 0 {
+                let in_bins = loop {
+                    if part.n <= block::most::<L>() || part.depth == 0 {
+                        break false;
+                    }
+                    let to_part = to.add(part.start);
+                    if let Some(bins) = &self.bins
+                        && bins.sort(&mut part, to_part)
+                    {
+                        break true;
+                    }
                     let pivot = block::middle::<L>(part.from, part.n);
                     let home = home.add(part.start);
                     let (less, greater) = partition::<L>(part.from, part.n, pivot, home, part.away);
@@ -302,6 +399,7 @@ impl<W: Word> Vectored for Keys<W> {
                         pivot,
                         away: part.away,
                         depth,
+                        crowds: part.crowds,
                     });
                     waiting += 1;
                     part = Part {
@@ -311,9 +409,11 @@ impl<W: Word> Vectored for Keys<W> {
                         depth,
                         ..part
                     };
-                }
+                };
                 let to_part = to.add(part.start);
-                if part.n <= block::most::<L>() {
+                if in_bins {
+                    // Done.
+                } else if part.n <= block::most::<L>() {
                     block::sort::<L>(part.from, part.n, to_part, self.n - part.start);
                 } else {
                     to_part.copy_from(part.from, part.n);
@@ -563,6 +663,47 @@ mod tests {
         with_vectors(width::<u64>);
     }
 
+    /// Also where keys crowd in some parts, or in all; and nothing behind the memory is written.
+    #[test]
+    fn many_keys_are_sorted_in_parts() {
+        const BEHIND: usize = 64;
+        fn width<W: Word>(instructions: Instructions) {
+            for n in [1000, 50_000, 300_000] {
+                let mut all = cases::<W>(n);
+                let uniform = all[0].1.clone();
+                let crowds = |(i, &key): (usize, &W)| if i % 4 == 0 { key >> 20 } else { key };
+                all.push((
+                    "crowd in front",
+                    uniform.iter().enumerate().map(crowds).collect(),
+                ));
+                for (name, mut keys) in all {
+                    let mut expected = keys.clone();
+                    expected.sort_unstable();
+                    let bytes = parts_bytes(n, size_of::<W>());
+                    let mut memory = vec![0xa5u8; bytes + LINE + BEHIND];
+                    let start = memory.as_ptr().align_offset(LINE);
+                    // SAFETY: the machine has the instructions, and all have the room.
+                    let done = unsafe {
+                        let memory = memory.as_mut_ptr().add(start);
+                        parts(
+                            instructions,
+                            keys.as_mut_ptr(),
+                            n,
+                            memory,
+                            &Crowding::default(),
+                        )
+                    };
+                    let what = format!("{instructions:?}: {n} {name} of {} bits", W::BITS);
+                    assert!(done && keys == expected, "{what}");
+                    let behind = &memory[start + bytes..];
+                    assert!(behind.iter().all(|&byte| byte == 0xa5), "{what}: behind");
+                }
+            }
+        }
+        with_vectors(width::<u32>);
+        with_vectors(width::<u64>);
+    }
+
     /// Parts that may not be cut any more are sorted nevertheless.
     #[test]
     fn bad_pivots_do_no_harm() {
@@ -581,6 +722,7 @@ mod tests {
                         to: words.as_mut_ptr(),
                         n,
                         depth,
+                        bins: None,
                     };
                     // SAFETY: there is room for a vector behind home, and for one more behind each
                     // part cut.
