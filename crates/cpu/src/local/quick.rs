@@ -303,7 +303,7 @@ impl Bins<'_> {
             .map(|keys| Columns::new(keys, std::ptr::dangling_mut(), Nothing));
         let from = Pieces::new(from, std::slice::from_ref(&all));
         let tries = self.crowding.try_bins();
-        // SAFETY: the caller's promise; the part does not lie where it goes.
+        // SAFETY: the caller's promise; a part lies where it goes, or apart from there.
         let done = tries
             && unsafe {
                 in_bins(
