@@ -168,6 +168,27 @@ impl Crowding {
         left == 0
     }
 
+    /// Sorts in bins, if that is worth a try; or returns false and has written nothing.
+    ///
+    /// # Safety
+    /// As [`in_bins`].
+    unsafe fn in_bins<W: Word, P: Payload>(
+        &self,
+        instructions: Instructions,
+        from: Pieces<'_, W, P>,
+        to: Columns<W, P>,
+        memory: *mut u8,
+        bytes: usize,
+    ) -> bool {
+        if !self.try_bins() {
+            return false;
+        }
+        // SAFETY: the caller's promise.
+        let done = unsafe { in_bins(instructions, from, to, memory, bytes, stores_wait()) };
+        self.note(done);
+        done
+    }
+
     /// Notes how a try went.
     fn note(&self, in_bins: bool) {
         let last = self.0.load(Ordering::Relaxed) >> Self::LEFT_BITS;
@@ -343,22 +364,12 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             if few && quick() {
                 return true;
             }
-            if self.shape.in_parts(n)
-                && from.is_at(to)
-                && quick::parts_bytes(n, size_of::<W>()) <= self.bytes
-            {
+            if self.shape.in_parts(n) && from.is_at(to) && self.shape.bytes(n) <= self.bytes {
                 let (instructions, keys) = (self.instructions, to.keys_start());
                 return quick::parts(instructions, keys, n, own, &self.crowding);
             }
-            if self.crowding.try_bins() {
-                let fetches = stores_wait();
-                let in_bins = in_bins(self.instructions, from, to, own, self.bytes, fetches);
-                self.crowding.note(in_bins);
-                if in_bins {
-                    return true;
-                }
-            }
-            !few && quick()
+            let crowding = &self.crowding;
+            crowding.in_bins(self.instructions, from, to, own, self.bytes) || (!few && quick())
         }
     }
 

@@ -74,7 +74,7 @@ pub(super) fn bytes(n: usize, record: usize) -> usize {
 
 /// Whether so many bytes are enough for a bucket of `n` records.
 pub(super) fn fits(n: usize, bytes: usize, record: usize) -> bool {
-    wanted(n) <= most_bins(bytes, record)
+    self::bytes(n, record) <= bytes
 }
 
 /// The most records of a bucket that is sorted with so many bytes of memory.

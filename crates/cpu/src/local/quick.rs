@@ -21,9 +21,9 @@ use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
-use super::{Crowding, bins, block, in_bins, passes};
+use super::{Crowding, bins, block, passes};
 use crate::columns::{Columns, LINE, Nothing, Payload, Pieces};
-use crate::instructions::{Instructions, stores_wait};
+use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::reading::Plain;
 use crate::tuning::PART_SLOTS_BYTES;
@@ -40,14 +40,14 @@ const VECTOR_BYTES: usize = 64;
 /// part that waits there.
 const SPARE_BYTES: usize = (DEPTH_MAX + 2) * VECTOR_BYTES;
 
-/// Bytes of home and away for `n` keys.
-fn places_bytes<W>(n: usize) -> usize {
-    2 * n * size_of::<W>() + SPARE_BYTES
+/// Bytes of home and away for `n` keys of `key` bytes.
+fn places_bytes(n: usize, key: usize) -> usize {
+    2 * n * key + SPARE_BYTES
 }
 
 /// Bytes of memory for `n` keys of `key` bytes that are sorted in [`parts`].
 pub(super) fn parts_bytes(n: usize, key: usize) -> usize {
-    (2 * n * key + SPARE_BYTES).next_multiple_of(LINE) + PART_SLOTS_BYTES
+    places_bytes(n, key).next_multiple_of(LINE) + PART_SLOTS_BYTES
 }
 
 /// Bytes of what is sorted for each record.
@@ -78,18 +78,10 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
         if from.payload().bytes() > 0 {
             return records(instructions, from, to, n, memory, bytes).is_some();
         }
-        if places_bytes::<W>(n) > bytes {
+        if places_bytes(n, size_of::<W>()) > bytes {
             return false;
         }
-        let keys = Keys {
-            from: from.keys_start(),
-            home: memory.cast(),
-            away: memory.cast::<W>().add(n + VECTOR_BYTES / size_of::<W>()),
-            to: to.keys_start(),
-            n,
-            depth: depth(n),
-            bins: None,
-        };
+        let keys = Keys::new(from.keys_start(), memory.cast(), to.keys_start(), n, None);
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -109,20 +101,12 @@ pub(super) unsafe fn parts<W: Word>(
 ) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        let slots = memory.add(places_bytes::<W>(n).next_multiple_of(LINE));
-        let keys = Keys {
-            from: keys,
-            home: memory.cast(),
-            away: memory.cast::<W>().add(n + VECTOR_BYTES / size_of::<W>()),
-            to: keys,
-            n,
-            depth: depth(n),
-            bins: Some(Bins {
-                instructions,
-                slots,
-                crowding,
-            }),
+        let bins = Bins {
+            instructions,
+            slots: memory.add(places_bytes(n, size_of::<W>()).next_multiple_of(LINE)),
+            crowding,
         };
+        let keys = Keys::new(keys, memory.cast(), keys, n, Some(bins));
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -143,7 +127,7 @@ unsafe fn records<W: Word, P: Payload>(
         if instructions < Instructions::Avx512 {
             return None;
         }
-        let words_bytes = places_bytes::<u64>(n);
+        let words_bytes = places_bytes(n, size_of::<u64>());
         if words_bytes > bytes {
             return None;
         }
@@ -184,15 +168,7 @@ unsafe fn records<W: Word, P: Payload>(
                 kept
             }
         };
-        let sorted = Keys {
-            from: words,
-            home: words,
-            away: words.add(n + VECTOR_BYTES / size_of::<u64>()),
-            to: words,
-            n,
-            depth: depth(n),
-            bins: None,
-        };
+        let sorted = Keys::new(words, words, words, n, None);
         by_vectors::<u64, _>(instructions, sorted).ok()?;
         let position = |word: u64| (word & u64::mask(&(0..positions))) as usize;
         if rest == 0 {
@@ -281,6 +257,31 @@ struct Keys<'a, W> {
     bins: Option<Bins<'a>>,
 }
 
+impl<'a, W> Keys<'a, W> {
+    /// `n` keys whose places are one behind the other.
+    ///
+    /// # Safety
+    /// From `home` on there are [`places_bytes`].
+    unsafe fn new(
+        from: *const W,
+        home: *mut W,
+        to: *mut W,
+        n: usize,
+        bins: Option<Bins<'a>>,
+    ) -> Self {
+        Keys {
+            from,
+            home,
+            // SAFETY: the caller's promise.
+            away: unsafe { home.add(n + VECTOR_BYTES / size_of::<W>()) },
+            to,
+            n,
+            depth: depth(n),
+            bins,
+        }
+    }
+}
+
 /// Memory for bins.
 struct Bins<'a> {
     instructions: Instructions,
@@ -302,22 +303,9 @@ impl Bins<'_> {
         let [from, to] = [part.from.cast_mut(), to]
             .map(|keys| Columns::new(keys, std::ptr::dangling_mut(), Nothing));
         let from = Pieces::new(from, std::slice::from_ref(&all));
-        let tries = self.crowding.try_bins();
+        let (slots, bytes) = (self.slots, PART_SLOTS_BYTES);
         // SAFETY: the caller's promise; a part lies where it goes, or apart from there.
-        let done = tries
-            && unsafe {
-                in_bins(
-                    self.instructions,
-                    from,
-                    to,
-                    self.slots,
-                    PART_SLOTS_BYTES,
-                    stores_wait(),
-                )
-            };
-        if tries {
-            self.crowding.note(done);
-        }
+        let done = unsafe { (self.crowding).in_bins(self.instructions, from, to, slots, bytes) };
         part.crowds = !done;
         done
     }
@@ -377,11 +365,11 @@ impl<W: Word> Vectored for Keys<'_, W> {
         // that may be cut once more, so those that wait fit their array.
         unsafe {
             loop {
+                let to_part = to.add(part.start);
                 let in_bins = loop {
                     if part.n <= block::most::<L>() || part.depth == 0 {
                         break false;
                     }
-                    let to_part = to.add(part.start);
                     if let Some(bins) = &self.bins
                         && bins.sort(&mut part, to_part)
                     {
@@ -410,9 +398,8 @@ impl<W: Word> Vectored for Keys<'_, W> {
                         ..part
                     };
                 };
-                let to_part = to.add(part.start);
                 if in_bins {
-                    // Done.
+                    // It is where it goes.
                 } else if part.n <= block::most::<L>() {
                     block::sort::<L>(part.from, part.n, to_part, self.n - part.start);
                 } else {
@@ -640,7 +627,7 @@ mod tests {
         fn width<W: Word>(instructions: Instructions) {
             let sizes = (1..40).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]);
             for n in sizes.chain([300, 511, 512, 513, 1000, 4096, 20_000]) {
-                let room = places_bytes::<u64>(n) + 24 * n;
+                let room = places_bytes(n, size_of::<u64>()) + 24 * n;
                 for (name, keys) in cases::<W>(n) {
                     let done = check(instructions, name, &keys, Nothing, room);
                     assert!(done, "{instructions:?}: {n} {name}");
@@ -742,10 +729,10 @@ mod tests {
         with_vectors(|instructions| {
             for n in [2, 300, 5000] {
                 for (name, keys) in cases::<u32>(n) {
-                    let room = places_bytes::<u32>(n);
+                    let room = places_bytes(n, size_of::<u32>());
                     assert!(check(instructions, name, &keys, Nothing, room));
                     assert!(!check(instructions, name, &keys, Nothing, room - 1));
-                    let room = places_bytes::<u64>(n) + 4 * n;
+                    let room = places_bytes(n, size_of::<u64>()) + 4 * n;
                     let done = check(instructions, name, &keys, Fixed::<4>, room);
                     let wide = instructions == Instructions::Avx512;
                     assert_eq!(done, wide && !few_bits(&keys), "{n} {name}");
