@@ -141,13 +141,13 @@ template <class S>
 __device__ inline void sort_composite_cell(const CompositeTask& task, LocalShared<S>& shared) {
     const Task<u64>& cells = task.cells;
     if (wait_for_partitions(cells) != HYBRID) return;
-    u32 begin = cells.begins[blockIdx.x], count = cells.begins[blockIdx.x + 1] - begin;
+    JoinedCells own = joined_cells(cells);
     if (threadIdx.x == 0) shared.base = cells.choice->base;
     if (cells.choice->large) cells.clear_steps();
     let_next_kernel_in();
-    if (count == 0 || count > cells.local_keys) return;
-    const u64* from = cells.buffer(cells.partitioned()) + begin;
-    sort_composites(task, shared, from, begin, count, cells.choice->low);
+    if (own.count == 0) return;
+    const u64* from = cells.buffer(cells.partitioned()) + own.begin;
+    sort_composites(task, shared, from, own.begin, own.count, own.bits);
 }
 
 // What refine leaves.
