@@ -55,6 +55,7 @@ const DOCUMENTS: &[Document] = &[
             on_device::all,
             on_device::all,
             on_device::all,
+            on_device::all,
             on_device::contenders,
             on_device::all,
         ],
