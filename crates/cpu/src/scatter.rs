@@ -13,6 +13,7 @@ use crate::columns::Payload;
 use crate::histogram::{BUCKETS, Chunk};
 use crate::room::Room;
 use crate::source::Source;
+use crate::tuning::TOGETHER;
 
 /// Free places, piece by piece, numbered from 0.
 pub(crate) struct Places {
@@ -81,24 +82,37 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
     }
     let source = classify.source;
     for piece in &chunk.pieces {
+        let mut take = |bucket: u16| {
+            let bucket = usize::from(bucket) & (BUCKETS - 1);
+            let place = at[bucket];
+            at[bucket] = place + 1;
+            if place + 1 == end[bucket]
+                && let Some(piece) = places.pieces.get(next[bucket])
+            {
+                at[bucket] = piece.start;
+                end[bucket] = piece.end;
+                next[bucket] += 1;
+                to.prefetch_start(piece.start);
+            }
+            place
+        };
         let put = |first: usize, codes: &[W], buckets: &[u16]| {
-            for (i, (&bucket, &code)) in buckets.iter().zip(codes).enumerate() {
-                let bucket = usize::from(bucket) & (BUCKETS - 1);
-                let place = at[bucket];
+            let store = |i: usize, place: usize| {
                 // SAFETY: the caller's promise.
-                unsafe {
-                    to.store(place, source.record(first + i, code));
-                }
+                unsafe { to.store(place, source.record(first + i, codes[i])) };
                 to.prefetch(place);
-                at[bucket] = place + 1;
-                if place + 1 == end[bucket]
-                    && let Some(piece) = places.pieces.get(next[bucket])
-                {
-                    at[bucket] = piece.start;
-                    end[bucket] = piece.end;
-                    next[bucket] += 1;
-                    to.prefetch_start(piece.start);
+            };
+            let (groups, rest) = buckets.as_chunks::<TOGETHER>();
+            let mut i = 0;
+            for group in groups {
+                for place in group.map(&mut take) {
+                    store(i, place);
+                    i += 1;
                 }
+            }
+            for &bucket in rest {
+                store(i, take(bucket));
+                i += 1;
             }
         };
         // SAFETY: the caller's promise.

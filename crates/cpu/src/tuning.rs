@@ -38,6 +38,10 @@ pub(crate) const BIN_MEAN_MAX: usize = 10;
 /// How many records later the one comes whose place in a local sort is fetched, where stores would wait.
 pub(crate) const FETCHED_LATER: usize = 24;
 
+/// Records that take their places before the first of them is stored. Where a machine does not let a load pass a store
+/// whose place it does not know yet, each place would wait for the store before. Eight together run out of registers.
+pub(crate) const TOGETHER: usize = 4;
+
 /// Up to so many bytes of records, what a local sort writes is all in a first level cache.
 pub(crate) const IN_CACHE_BYTES: usize = 8 << 10;
 

@@ -25,7 +25,7 @@ use super::{network, tally};
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::Placing;
-use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
+use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES, TOGETHER};
 
 /// The most keys that a bin may have.
 pub(super) const ROWS: usize = 32;
@@ -218,6 +218,14 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         })
 }
 
+/// Where a record goes.
+struct Slot {
+    row: usize,
+    /// Its key and its payload, by number.
+    key: usize,
+    payload: usize,
+}
+
 /// Slots for records, and how many each bin has.
 pub(super) struct Slots<L: Sorted, P> {
     /// How many bins there are, a multiple of the lanes.
@@ -312,43 +320,61 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         places: &[u32],
         record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
     ) -> bool {
-        let put = |i: usize, place: u32| {
-            // SAFETY: the caller's promise; a place is one of those that there are.
-            unsafe {
+        let (groups, rest) = places.as_chunks::<TOGETHER>();
+        let mut i = 0;
+        // SAFETY: the caller's promise; a place is one of those that there are.
+        unsafe {
+            for group in groups {
                 if FETCHES {
-                    let later = *places.get_unchecked((i + FETCHED_LATER).min(places.len() - 1));
-                    self.fetch(later as usize);
+                    for later in i + FETCHED_LATER..i + FETCHED_LATER + TOGETHER {
+                        let place = places.get_unchecked(later.min(places.len() - 1));
+                        self.fetch(*place as usize);
+                    }
                 }
-                self.put(place as usize, record(i))
+                let slots = group.map(|place| self.take(place as usize));
+                if slots.iter().any(|slot| slot.row >= ROWS) {
+                    return false;
+                }
+                for (j, slot) in slots.into_iter().enumerate() {
+                    self.put(slot, record(i + j));
+                }
+                i += TOGETHER;
             }
-        };
-        let (fours, rest) = places.as_chunks::<4>();
-        let whole = fours.iter().enumerate().all(|(i, four)| {
-            put(4 * i, four[0])
-                && put(4 * i + 1, four[1])
-                && put(4 * i + 2, four[2])
-                && put(4 * i + 3, four[3])
-        });
-        let from = places.len() - rest.len();
-        let mut rest = rest.iter().enumerate();
-        whole && rest.all(|(i, &place)| put(from + i, place))
+            for (j, &place) in rest.iter().enumerate() {
+                let slot = self.take(place as usize);
+                if slot.row >= ROWS {
+                    return false;
+                }
+                self.put(slot, record(i + j));
+            }
+        }
+        true
     }
 
-    /// Puts a record to the next free row of a bin; or returns false, for there is none.
+    /// The next free slot of a bin, or one beyond all, for there is none.
     #[inline(always)]
-    unsafe fn put(&self, bin: usize, (key, held): (MaybeUninit<L::Word>, P::Held)) -> bool {
+    unsafe fn take(&self, bin: usize) -> Slot {
         // SAFETY: as in `put_all`.
         unsafe {
-            let row = usize::from(*self.counts.add(bin));
-            if row == ROWS {
-                return false;
+            let count = self.counts.add(bin);
+            let row = usize::from(*count);
+            *count = (row + 1) as u8;
+            Slot {
+                row,
+                key: row * self.stride + bin,
+                payload: (bin << ROW_BITS) + row,
             }
-            *self.counts.add(bin) = (row + 1) as u8;
-            let slot: *mut MaybeUninit<_> = self.keys.add(row * self.stride + bin).cast();
-            slot.write(key);
-            self.payload
-                .store(self.payloads, (bin << ROW_BITS) + row, held);
-            true
+        }
+    }
+
+    /// Puts a record to a slot.
+    #[inline(always)]
+    unsafe fn put(&self, slot: Slot, (key, held): (MaybeUninit<L::Word>, P::Held)) {
+        // SAFETY: as in `put_all`.
+        unsafe {
+            let to: *mut MaybeUninit<_> = self.keys.add(slot.key).cast();
+            to.write(key);
+            self.payload.store(self.payloads, slot.payload, held);
         }
     }
 

@@ -11,6 +11,7 @@
 //! fix-up finds little to do; where keys are not evenly spread, a large group is a bucket again,
 //! with fewer bits left to vary.
 
+use std::array;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
@@ -22,7 +23,7 @@ use crate::reading::Reading;
 use crate::scan;
 use crate::tuning::{
     FETCHED_LATER, IN_CACHE_BYTES, INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_ONE_PASS_BITS,
-    LOCAL_SPARE_BITS,
+    LOCAL_SPARE_BITS, TOGETHER,
 };
 
 /// Counters for both passes of a local sort.
@@ -170,7 +171,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         // of records; a digit is below the radix, which is the table's length.
         unsafe {
             for (piece, n) in from.each() {
-                for i in 0..n {
+                let mut take = |i: usize| {
                     if FETCHES {
                         let later = self.reading.code(piece.key((i + FETCHED_LATER).min(n - 1)));
                         let place = *places.get_unchecked(digit.of(later)) as usize;
@@ -178,8 +179,19 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
                     }
                     let record = piece.load(i);
                     let place = places.get_unchecked_mut(digit.of(self.reading.code(record.0)));
-                    to.store(*place as usize, record);
                     *place += 1;
+                    (*place as usize - 1, record)
+                };
+                let together = n - n % TOGETHER;
+                for first in (0..together).step_by(TOGETHER) {
+                    let taken: [_; TOGETHER] = array::from_fn(|i| take(first + i));
+                    for (place, record) in taken {
+                        to.store(place, record);
+                    }
+                }
+                for i in together..n {
+                    let (place, record) = take(i);
+                    to.store(place, record);
                 }
             }
         }
