@@ -28,9 +28,9 @@ use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
-    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, ONE_KEYS_BYTES_32,
-    ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32,
-    QUICK_BYTES_64, SAMPLED_BITS,
+    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, ONE_PARTS_BYTES,
+    PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64,
+    SAMPLED_BITS,
 };
 use joined::Joined;
 use passes::{Passes, Tables};
@@ -88,7 +88,6 @@ impl Shape {
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.vectors {
             true if self.in_parts(n) => quick::parts_bytes(n, self.record) <= ONE_PARTS_BYTES,
-            true if self.keys && self.record == 4 => bins::fits(n, ONE_KEYS_BYTES_32, self.record),
             true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),

@@ -70,10 +70,7 @@ pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 pub(crate) const ONE_BYTES: usize = 4 << 20;
 
 /// The same for keys alone, which wait less, and where they crowd are fast without slots.
-pub(crate) const ONE_KEYS_BYTES: usize = 12 << 20;
-
-/// And for those of 32 bits: evenly spread ones touch half of it (`local/halves.rs`).
-pub(crate) const ONE_KEYS_BYTES_32: usize = 18 << 20;
+pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
 
 /// The same for keys alone by vectors that compress (AVX-512): what more than these slots would take are cut in parts
 /// before, in two places for all of them. More keys of 32 bits are as fast by a partition, of 64 faster.
