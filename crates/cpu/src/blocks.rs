@@ -21,7 +21,7 @@ use crate::histogram::Counters;
 use crate::room::Room;
 use crate::sift::BucketSet;
 use crate::source::Source;
-use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, TOGETHER};
+use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
@@ -199,7 +199,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                     let mut found = Counters::new();
                     let put = |codes: &[W], buckets: &[u16]| {
                         let store = |i, at| keys.keys_start().add(at).write(codes[i]);
-                        self.put_all(buckets, store, places, open);
+                        let take = |bucket| self.take(bucket, places, open);
+                        room.put_all(buckets, take, store);
                     };
                     let varying = self.classify.sifted(
                         stretch,
@@ -220,7 +221,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 None => {
                     let put = |first: usize, codes: &[W], buckets: &[u16]| {
                         let store = |i, at| room.store(at, source.record(first + i, codes[i]));
-                        self.put_all(buckets, store, places, open);
+                        let take = |bucket| self.take(bucket, places, open);
+                        room.put_all(buckets, take, store);
                     };
                     self.classify.strips(stretch, self.reference, put)
                 }
@@ -231,43 +233,10 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         }
     }
 
-    /// Stores records at the next places of their buckets; `store(i, at)` one of them.
-    ///
-    /// # Safety
-    /// `places` are those of the open blocks, of which each bucket has one. Each place is within its block.
-    #[inline(always)]
-    unsafe fn put_all(
-        &self,
-        buckets: &[u16],
-        store: impl Fn(usize, usize),
-        places: *mut usize,
-        open: &mut Open<W>,
-    ) {
-        let put = |i: usize, at: usize| {
-            store(i, at);
-            self.room.prefetch(at);
-        };
-        let (groups, rest) = buckets.as_chunks::<TOGETHER>();
-        let mut i = 0;
-        // SAFETY: the caller's promise.
-        unsafe {
-            for group in groups {
-                for at in group.map(|bucket| self.take(bucket, places, open)) {
-                    put(i, at);
-                    i += 1;
-                }
-            }
-            for &bucket in rest {
-                put(i, self.take(bucket, places, open));
-                i += 1;
-            }
-        }
-    }
-
     /// The next place of a bucket.
     ///
     /// # Safety
-    /// As [`put_all`](Self::put_all).
+    /// `places` are those of the open blocks, of which this bucket has one. Each place is within its block.
     #[inline(always)]
     unsafe fn take(&self, bucket: u16, places: *mut usize, open: &mut Open<W>) -> usize {
         // SAFETY: the caller's promise, which is kept: a full block is followed by another.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch};
+use crate::tuning::TOGETHER;
 
 /// Places for records.
 #[derive(Clone, Copy)]
@@ -57,6 +58,33 @@ impl<W: Word, P: Payload> Room<W, P> {
             start.write(key);
             self.0.payload().store(start.add(1).cast(), 0, held);
             self.word(i).write(word);
+        }
+    }
+
+    /// Puts records to the next places of their buckets: `take(bucket)` gives that place, `store(i, place)` puts the
+    /// `i`-th record there.
+    #[inline(always)]
+    pub(crate) fn put_all(
+        self,
+        buckets: &[u16],
+        mut take: impl FnMut(u16) -> usize,
+        store: impl Fn(usize, usize),
+    ) {
+        let put = |i, place| {
+            store(i, place);
+            self.prefetch(place);
+        };
+        let (groups, rest) = buckets.as_chunks::<TOGETHER>();
+        let mut i = 0;
+        for group in groups {
+            for place in group.map(&mut take) {
+                put(i, place);
+                i += 1;
+            }
+        }
+        for &bucket in rest {
+            put(i, take(bucket));
+            i += 1;
         }
     }
 

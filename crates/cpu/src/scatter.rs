@@ -13,7 +13,6 @@ use crate::columns::Payload;
 use crate::histogram::{BUCKETS, Chunk};
 use crate::room::Room;
 use crate::source::Source;
-use crate::tuning::TOGETHER;
 
 /// Free places, piece by piece, numbered from 0.
 pub(crate) struct Places {
@@ -100,20 +99,8 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
             let store = |i: usize, place: usize| {
                 // SAFETY: the caller's promise.
                 unsafe { to.store(place, source.record(first + i, codes[i])) };
-                to.prefetch(place);
             };
-            let (groups, rest) = buckets.as_chunks::<TOGETHER>();
-            let mut i = 0;
-            for group in groups {
-                for place in group.map(&mut take) {
-                    store(i, place);
-                    i += 1;
-                }
-            }
-            for &bucket in rest {
-                store(i, take(bucket));
-                i += 1;
-            }
+            to.put_all(buckets, &mut take, store);
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };
