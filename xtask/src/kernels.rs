@@ -238,7 +238,7 @@ impl Compiler {
                 options.extend(PTX_FLAGS.iter().map(|&flag| flag.to_owned()));
                 let unit = module.unit()?;
                 let ptx = Nvrtc::open(&self.nvrtc)?.ptx(module.name, &unit, &options);
-                Ok(ptx.with_context(|| image.to_string())?.into_bytes())
+                Ok(bare(&ptx.with_context(|| image.to_string())?).into_bytes())
             }
         }
     }
@@ -336,15 +336,17 @@ impl Image {
     }
 
     /// How it is compressed. An instruction has 16 bytes, so what is expected of machine code goes by
-    /// the place within 16: 4 % smaller than without, 21 % smaller than nvcc's own compression.
+    /// the place within 16: 4 % smaller than without, 21 % smaller than nvcc's own compression. What is expected of
+    /// PTX goes by the character before, and no place.
     fn xz(&self) -> XzOptions {
         let mut options = XzOptions::with_preset(6);
         // PTX becomes 1 % smaller by longer matches.
         options.lzma_options.nice_len = 273;
-        if let Form::Machine(_) = self.form {
-            let lzma = &mut options.lzma_options;
-            (lzma.lc, lzma.lp, lzma.pb) = (0, 4, 4);
-        }
+        let lzma = &mut options.lzma_options;
+        (lzma.lc, lzma.lp, lzma.pb) = match self.form {
+            Form::Machine(_) => (0, 4, 4),
+            Form::Ptx => (4, 0, 0),
+        };
         options
     }
 }
@@ -357,6 +359,17 @@ impl fmt::Display for Image {
             Form::Ptx => write!(f, "compute_{PTX}/{name}_{bits}.ptx"),
         }
     }
+}
+
+/// PTX without comments and needless space: 2 % smaller when compressed.
+fn bare(ptx: &str) -> String {
+    let code = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        let words: Vec<&str> = code.split_whitespace().collect();
+        words.join(" ").replace(", ", ",")
+    };
+    let lines = ptx.lines().map(code).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Reads a file and, once each, those of the kernels that it includes under whatever conditions. What

@@ -111,7 +111,8 @@ __device__ inline void sort_composites(
     words.sparse = sparse;
     u64 word[S::LOADS];
     words.forget(word);
-    words.load(word, from, [](u64 word) { return word; });
+    from += words.thread;
+    words.load(word, [=](u32 i) { return from[i]; });
     bool fetched = words.arrange(word, bits, [&] { Places<S>::sort(shared, count, words.bin); });
     u32 first = at + words.begin + words.lane;
     u32 *keys = task.keys_to + first, *values = task.values_to + first;
@@ -130,7 +131,7 @@ __device__ inline void sort_composites(
 template <class S>
 __device__ inline void sort_large_composite_cells(const CompositeTask& task, LargeShared<S>& shared) {
     const Task<u64>& cells = task.cells;
-    each_large_cell(cells, shared, [&](auto& shared, u32 begin, u32 count) {
+    each_large_cell(cells, shared, [&](auto& shared, u32, u32 begin, u32 count) {
         const u64* from = cells.buffer(cells.partitioned()) + begin;
         sort_composites(task, shared, from, begin, count, cells.choice->low);
     });

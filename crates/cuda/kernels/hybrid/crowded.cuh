@@ -56,7 +56,8 @@ struct Crowded {
     // One more than the highest bit in which not all keys are as the first one.
     __device__ u32 varying_end() {
         Key key[LOADS];
-        keys.load(key, shared.keys, [](Key code) { return code; });
+        const Key* own = shared.keys + keys.thread;
+        keys.load(key, [=](u32 i) { return own[i]; });
         return keys.varying_bits(key, shared.keys[0]);
     }
 

@@ -15,6 +15,7 @@
 // expected (places.cuh).
 #pragma once
 
+#include "halves.cuh"
 #include "line.cuh"
 #include "read.cuh"
 #include "task.cuh"
@@ -109,10 +110,17 @@ struct Local {
     // Sorts codes by their lowest `bits` bits, in which alone they differ, and decodes them. `from` and
     // `to` may be the same memory. All threads of the block come here; again after a barrier.
     __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
+        from += thread;
+        sort_codes([=](u32 i) { return from[i]; }, to, count, bits, codec);
+    }
+
+    // The same; `read(i)`: the code that comes i behind the thread's first.
+    template <class Read>
+    __device__ void sort_codes(Read read, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
         this->count = count;
         Key key[LOADS];
         forget(key);
-        load(key, from, [](Key code) { return code; });
+        load(key, read);
         sort(key, to, bits, codec, [&] { Places<S>::sort(shared, this->count, bin); });
     }
 
@@ -123,7 +131,8 @@ struct Local {
         this->count = count;
         Key key[LOADS];
         auto encode = [&](Key word) { return codec.identity ? word : codec.encode(word); };
-        load(key, from, encode);
+        const Key* own = from + thread;
+        load(key, [&](u32 i) { return encode(own[i]); });
         sort(key, to, varying_bits(key, encode(from[0])), codec, sort_crowded);
     }
 
@@ -191,13 +200,12 @@ struct Local {
         }
     }
 
-    template <class Encode>
-    __device__ void load(Key (&key)[LOADS], const Key* from, Encode encode) const {
-        const Key* own = from + thread;
+    template <class Read>
+    __device__ void load(Key (&key)[LOADS], Read read) const {
         batches([&](u32 first, auto has) {
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (has(j)) key[j] = encode(own[j * THREADS]);
+                if (has(j)) key[j] = read(j * THREADS);
         });
     }
 
@@ -536,8 +544,8 @@ __device__ inline u32 wait_for_partitions(const Task<Key>& task) {
     return path;
 }
 
-// Neighbouring cells that a block sorts as one: those whose numbers agree but for their lowest bits, the first
-// one's block.
+// Neighbouring cells that a block sorts as one: those whose numbers agree but for their lowest bits. The block
+// of the first does it.
 struct JoinedCells {
     u32 begin, count;
     // All keys agree from this bit up.
@@ -585,6 +593,7 @@ __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<
 // What refine leaves.
 template <class S>
 __device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShared<S>& shared) {
+    using Key = typename S::Key;
     wait_for_earlier_kernels();
     let_next_kernel_in();
     if (task.choice->path != HYBRID) return;
@@ -593,9 +602,8 @@ __device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShare
         Piece piece = task.pieces[i];
         Local<S> own(shared);
         own.sparse = true;
-        own.sort(
-            task.buffer(piece.side) + piece.begin, task.result + piece.begin, piece.count, piece.bits,
-            task.codec);
+        CodeReader<Key> read(task, piece.side, piece.begin);
+        own.sort_codes(read, task.result + piece.begin, piece.count, piece.bits, task.codec);
         __syncthreads();
     }
 }

@@ -31,7 +31,7 @@ __device__ inline Local<Cell> local_of(LocalShared<Cell>& shared) {
     return Local<Cell>(shared);
 }
 
-// Each of them by `sort(shared, begin, count)`, in whichever shape it fits.
+// Each of them by `sort(shared, cell, begin, count)`, in whichever shape it fits.
 template <class S, class Sort>
 __device__ inline void each_large_cell(
     const Task<typename S::Key>& task, LargeShared<S>& shared, Sort sort) {
@@ -40,26 +40,25 @@ __device__ inline void each_large_cell(
     u32 path = task.choice->path;
     if (blockIdx.x == 0 && threadIdx.x == 0) write_release(&task.choice->path_of_local, path + 1);
     if (path != HYBRID) return;
-    auto sort_in = [&](auto& shared, u32 begin, u32 count) {
+    auto sort_in = [&](auto& shared, u32 cell, u32 begin, u32 count) {
         if (threadIdx.x == 0) shared.base = task.choice->base;
-        sort(shared, begin, count);
+        sort(shared, cell, begin, count);
         __syncthreads();
     };
     for (u32 i = blockIdx.x; i < task.choice->for_large_blocks; i += gridDim.x) {
         u32 cell = task.large[task.cells() - 1 - i];
         u32 begin = task.begins[cell], count = task.begins[cell + 1] - begin;
         if (S::ONE || count <= S::Double::CAPACITY)
-            sort_in(shared.twice, begin, count);
+            sort_in(shared.twice, cell, begin, count);
         else
-            sort_in(shared.most, begin, count);
+            sort_in(shared.most, cell, begin, count);
     }
 }
 
 template <class S>
 __device__ inline void sort_large_cells(const Task<typename S::Key>& task, LargeShared<S>& shared) {
-    each_large_cell(task, shared, [&](auto& shared, u32 begin, u32 count) {
-        local_of(shared).sort(
-            task.buffer(task.partitioned()) + begin, task.result + begin, count, task.choice->low,
-            task.codec);
+    each_large_cell(task, shared, [&](auto& shared, u32 cell, u32 begin, u32 count) {
+        CodeReader<typename S::Key> read(task, task.side_of(cell), begin);
+        local_of(shared).sort_codes(read, task.result + begin, count, task.choice->low, task.codec);
     });
 }

@@ -437,7 +437,7 @@ struct Refine {
     }
 
     // The first bucket behind a piece that begins with this thread's, at `from`: the first that does not
-    // fit, or one before it with more zeros at its end, if most of the keys are left. The fewer bits the
+    // fit, or one before it with more zeros at its end, if three quarters of the room are filled. The fewer bits the
     // buckets of a piece differ in, the better its bins are filled.
     __device__ u32 end_of_piece(u32 from) const {
         const u32* ends = shared.parts.ends;
@@ -449,7 +449,7 @@ struct Refine {
 #pragma unroll
         for (u32 bits = PART_BITS; bits > 0; bits--) {
             u32 shorter = end >> bits << bits;
-            if (shorter > thread && ends[shorter - 1] - from > CAPACITY / 2) return shorter;
+            if (shorter > thread && ends[shorter - 1] - from > CAPACITY / 4 * 3) return shorter;
         }
         return end;
     }

@@ -19,7 +19,8 @@
 // bucket with one atomic on the bucket's cursor.
 //
 // One partition: SOURCE to SCRATCH; local: SCRATCH to RESULT. Two: SOURCE to SCRATCH to RESULT; local:
-// in place. SOURCE and RESULT may be the same memory. The first read of SOURCE that moves keys encodes
+// in place. Where a cell says the upper half of its keys, the second partition writes lower halves alone
+// (halves). SOURCE and RESULT may be the same memory. The first read of SOURCE that moves keys encodes
 // them; local's write to RESULT decodes them; count and probe encode for themselves.
 #pragma once
 
@@ -48,8 +49,8 @@ enum Carried : u32 {
     COMPOSITES = 2,
 };
 
-// Where keys lie.
-enum Side : u32 { IN_SCRATCH, IN_RESULT };
+// Where keys lie. From IN_HALVES on: the lower halves of a cell's codes, in RESULT; its number is added.
+enum Side : u32 { IN_SCRATCH, IN_RESULT, IN_HALVES };
 
 // A stretch of keys that is too large for a block, while it is being partitioned (refine.cuh).
 constexpr u32 PART_BITS = 8;
@@ -243,8 +244,23 @@ struct Task {
             steps[i].does = Step::NOTHING;
     }
 
-    // Where the partitions leave the keys.
+    // Whether the second partition leaves but the lower halves of 32-bit codes: 16 bits tell the cell, so
+    // what is above is known of all of its keys. Not where cells are refined, which reads whole codes. Known
+    // when all is laid out.
+    __device__ bool in_halves() const {
+        return sizeof(Key) == sizeof(u32) && cell_bits() == MOST_CELL_BITS && choice->large == 0;
+    }
+
+    // A cell's halves: they fill the first half of its place.
+    __device__ u16* halves(u32 begin) const { return reinterpret_cast<u16*>(result + begin); }
+
+    // What all of a cell's 32-bit codes have above the bits that are left.
+    __device__ u32 upper_bits(u32 cell) const { return u32(u64(choice->prefix) >> choice->low) | cell; }
+
+    // Where the partitions leave the keys, and those of a cell.
     __device__ u32 partitioned() const { return b_bits ? IN_RESULT : IN_SCRATCH; }
+
+    __device__ u32 side_of(u32 cell) const { return in_halves() ? IN_HALVES + cell : partitioned(); }
 
     __device__ Key* buffer(u32 side) const { return side == IN_SCRATCH ? scratch : result; }
 };

@@ -2,7 +2,8 @@
 // where there are cells its first.
 //
 //     begins     exclusive scan of each histogram
-//     constant   a digit value with a count of n: all keys agree in this digit, or it has no bits
+//     constant   a digit value with a count of n: all keys agree in this digit, or it has no bits; or it
+//                follows from those above (distinct.cuh)
 //     routes     passes over constant digits are skipped; the others move the keys from buffer to
 //                buffer, the last one to RESULT
 //
@@ -24,8 +25,8 @@ struct Begins {
         u32 constant[sizeof(Key) + 1];
     };
 
-    // By RADIX threads; others of the block come along.
-    __device__ static void run(const Task<Key>& task, Shared& shared) {
+    // By RADIX threads; others of the block come along. So many of the lowest digits need no pass.
+    __device__ static void run(const Task<Key>& task, Shared& shared, u32 implied) {
         bool has_value = threadIdx.x < RADIX;
         u64 n = task.count();
         for (u32 pass = 0; pass < task.passes; pass++) {
@@ -33,7 +34,7 @@ struct Begins {
             bool constant = __syncthreads_or((has_value && count == n) || task.digit(pass).mask == 0);
             u64 begin = shared.scan.exclusive(count);
             if (has_value) task.begins_of(pass, 0)[threadIdx.x] = begin;
-            if (threadIdx.x == 0) shared.constant[pass] = constant;
+            if (threadIdx.x == 0) shared.constant[pass] = constant || pass < implied;
         }
         __syncthreads();
         if (threadIdx.x == 0) route(task, shared.constant, task.routes);

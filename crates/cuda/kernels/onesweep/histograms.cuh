@@ -2,6 +2,7 @@
 //
 //     for each key, for each digit: counters[digit][its value][lane] += 1
 //     sum the lanes' counters; add them to histograms
+//     of few different codes, which there are (distinct.cuh)
 //     the last block to be done finds where all begins (begins.cuh)
 //
 // No two lanes of a warp ever meet in one bank: each has counters in a bank of its own. Where that
@@ -11,6 +12,7 @@
 
 #include "../last_block.cuh"
 #include "begins.cuh"
+#include "distinct.cuh"
 
 template <class Key>
 struct Histograms {
@@ -32,8 +34,11 @@ struct Histograms {
     static constexpr u32 BLOCKS = THREADS == 1024 ? 1 : 3;
 #endif
 
+    // Narrower keys have hardly a pass to spare; wider ones have no atomic exchange.
+    static constexpr bool SEEKS_FEW = sizeof(Key) == 4 || sizeof(Key) == 8;
+
     // Keys are read in vectors of 16 bytes, so many a thread at a time.
-    static constexpr u32 LANES = 4;
+    static constexpr u32 LANES = 4, ROUND = THREADS * LANES;
     static constexpr u32 KEYS = 16 / sizeof(Key);
     union Vector {
         uint4 words;
@@ -42,6 +47,8 @@ struct Histograms {
 
     struct Shared {
         typename Begins<Key>::Shared begins;
+        Codes<Key> codes;
+        u32 lowest;
         bool last;
     };
 
@@ -61,11 +68,15 @@ struct Histograms {
         mask = bits == 8 * sizeof(Key) ? Key(~Key(0)) : Key((Key(1) << bits) - 1);
     }
 
-    // A key's digits are the bytes of its code from begin_bit on. In slot s the lane counts digit
-    // s ^ group.
-    __device__ void count(Key word) {
+    // A key's code from begin_bit on: its bytes are the digits.
+    __device__ Key code_of(Key word) const {
         Key code = task.codec.identity ? word : task.codec.encode(word);
-        code = Key(code >> task.begin_bit) & mask;
+        return Key(code >> task.begin_bit) & mask;
+    }
+
+    // In slot s the lane counts digit s ^ group.
+    __device__ void count(Key word) {
+        Key code = code_of(word);
         constexpr u32 BYTES = sizeof(Key) < 4 ? sizeof(Key) : 4;
 #pragma unroll
         for (u32 first = 0; first < DIGITS; first += BYTES) {
@@ -82,8 +93,22 @@ struct Histograms {
         }
     }
 
+    // Where keys are alone, passes tell by all digits below whether a tile is in order.
+    __device__ bool seeks_few() const { return task.values[RESULT] != nullptr; }
+
+    // Seen by each thread at some time.
+    __device__ bool many_codes() const { return *const_cast<volatile u32*>(&shared.codes.many); }
+
+    // Codes of a round once more: a loop of its own is little code, and costs nobody else.
+    __device__ void note(const Key* keys, u64 begin, u64 end) {
+#pragma unroll 1
+        for (u64 i = begin + threadIdx.x; i < end; i += THREADS)
+            FewCodes<Key>(shared.codes).note(code_of(keys[i]));
+    }
+
     __device__ void clear_counters() {
         for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
+        if constexpr (SEEKS_FEW) FewCodes<Key>(shared.codes).clear(seeks_few());
         __syncthreads();
     }
 
@@ -118,8 +143,14 @@ struct Histograms {
         }
 
         const uint4* from = reinterpret_cast<const uint4*>(keys + head);
-        u64 step = u64(gridDim.x) * THREADS * LANES;
-        for (u64 i = u64(blockIdx.x) * THREADS * LANES + threadIdx.x; i < vectors; i += step) {
+        u64 begin = u64(blockIdx.x) * ROUND, step = u64(gridDim.x) * ROUND;
+        if constexpr (SEEKS_FEW)
+            if (seeks_few()) {
+                u64 own = min(begin * KEYS + threadIdx.x, n - 1);
+                FewCodes<Key>(shared.codes).sample(Key(keys[own] >> task.begin_bit) & mask);
+            }
+        for (; begin < vectors; begin += step) {
+            u64 i = begin + threadIdx.x;
             Vector vector[LANES];
 #pragma unroll
             for (u32 j = 0; j < LANES; j++)
@@ -129,6 +160,9 @@ struct Histograms {
                 if (i + j * THREADS < vectors)
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) count(vector[j].key[k]);
+            if constexpr (SEEKS_FEW)
+                if (!many_codes())
+                    note(keys, begin * KEYS, begin + ROUND < vectors ? (begin + ROUND) * KEYS : n);
         }
         __syncthreads();
 
@@ -142,6 +176,11 @@ struct Histograms {
             for (u32 c = 0; c < COPIES; c++) sum += copies[(c + threadIdx.x) % COPIES];
             if (sum) atomicAdd(&task.histograms[i], u64(sum));
         }
-        if (last_block(task.agreed->arrived, shared.last)) Begins<Key>::run(task, shared.begins);
+        FewCodes<Key> all(task.agreed->codes);
+        if constexpr (SEEKS_FEW) all.merge(shared.codes);
+        if (!last_block(task.agreed->arrived, shared.last)) return;
+        u32 implied = 0;
+        if constexpr (SEEKS_FEW) implied = all.implied(shared.codes, shared.lowest);
+        Begins<Key>::run(task, shared.begins, implied);
     }
 };

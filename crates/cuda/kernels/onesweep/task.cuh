@@ -65,6 +65,15 @@ enum Flags : u32 {
 // hybrid/task.cuh has the same.
 constexpr u32 GO = 1, SORT_REST = 2;
 
+// Codes of which there are few (distinct.cuh), of 32 and 64 bits.
+template <class Key>
+struct Codes {
+    static constexpr u32 SLOTS = 256;
+    // Whether there are too many of them.
+    u32 many;
+    Key codes[sizeof(Key) == 4 || sizeof(Key) == 8 ? SLOTS : 1];
+};
+
 // What blocks that wait for each other agree on; of others, which one is the last. It begins as zeros.
 template <class Key>
 struct Agreed {
@@ -73,6 +82,8 @@ struct Agreed {
     u32 arrived;
     // Bits in which not all codes are as the first one.
     u32 varying[WORDS];
+    // Codes from begin_bit on.
+    Codes<Key> codes;
 };
 
 // Where a task is in place, the number of passes is even (RECORDS or APART: not one), if need be by

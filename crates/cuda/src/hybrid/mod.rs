@@ -11,7 +11,8 @@
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
 //!
-//! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`.
+//! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and if no cell is to be refined,
+//! the second partition writes these bits alone.
 //!
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
 //! choice is the engine's, a whole onesweep is enqueued behind, and the device decides which of the two

@@ -54,13 +54,13 @@ pub struct Cells {
     pub b_bits: u32,
 }
 
-/// What blocks that wait for each other agree on; of others, which one is the last. Of 128-bit keys, for the
-/// others have less.
+/// What blocks that wait for each other agree on; of others, which one is the last, and which codes there are, if
+/// they are few. Of 64-bit keys, for the others have less.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Agreed {
-    pub arrived: u32,
-    pub varying: [u32; 4],
+    numbers: [u32; 6],
+    codes: [u64; 256],
 }
 
 /// What a pass did, and from which buffer to which.
@@ -108,5 +108,6 @@ mod tests {
             (288, 208)
         );
         assert_eq!(size_of::<Route>(), 32);
+        assert_eq!(size_of::<Agreed>(), 2072);
     }
 }

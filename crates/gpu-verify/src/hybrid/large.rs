@@ -19,8 +19,10 @@ const STRETCH: usize = 1 << 26;
 /// Every case, small ones first.
 pub fn cases() -> Vec<Case> {
     type Run = fn(usize) -> Result<usize>;
-    let rows: [(&str, usize, Run); 9] = [
+    let rows: [(&str, usize, Run); 10] = [
         ("u32/2^24", 1 << 24, all::<u32>),
+        // The fewest whose lower halves are moved alone.
+        ("u32/2^27+1", (1 << 27) + 1, all::<u32>),
         ("u64/2^24", 1 << 24, all::<u64>),
         ("u32/2^28", 1 << 28, all::<u32>),
         ("u64/2^28", 1 << 28, all::<u64>),
@@ -84,6 +86,7 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
             part_of_the_range::<K> as fn(K) -> K,
         ),
         ("low bits clear", low_bits_clear),
+        ("high bit clear", high_bit_clear),
     ] {
         make(&resident, Distribution::Uniform, &mut keys, |made| {
             made.iter_mut().for_each(|key| *key = change(*key));
@@ -94,7 +97,7 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
         make(&resident, distribution, &mut keys, |_| {})?;
         both(&keys, &mut to, distribution.name())?;
     }
-    Ok(2 * n * (5 + SKEWED.len()))
+    Ok(2 * n * (6 + SKEWED.len()))
 }
 
 /// From the lowest five eighths of all keys.
@@ -105,6 +108,11 @@ fn part_of_the_range<K: Word>(key: K) -> K {
 /// Then most keys of a cell are there more than once.
 fn low_bits_clear<K: Word>(key: K) -> K {
     K::truncate(key.widen() & !7)
+}
+
+/// Then the topmost bits that vary begin below the highest.
+fn high_bit_clear<K: Word>(key: K) -> K {
+    K::truncate(key.widen() >> 1)
 }
 
 /// Makes keys on the host, some at a time, and changes them there.
