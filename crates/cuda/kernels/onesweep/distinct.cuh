@@ -29,6 +29,9 @@ struct FewCodes {
         if (threadIdx.x == 0) table.many = !sought;
     }
 
+    // Seen by each thread at some time.
+    __device__ bool many() const { return *const_cast<volatile u32*>(&table.many); }
+
     // By the lanes of a warp.
     __device__ void sample(Key code) {
         u32 lane = threadIdx.x % WARP, first = __ffs(__match_any_sync(ALL_LANES, slot_of(code))) - 1;

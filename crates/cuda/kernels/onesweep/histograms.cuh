@@ -38,7 +38,7 @@ struct Histograms {
     static constexpr bool SEEKS_FEW = sizeof(Key) == 4 || sizeof(Key) == 8;
 
     // Keys are read in vectors of 16 bytes, so many a thread at a time.
-    static constexpr u32 LANES = 4, ROUND = THREADS * LANES;
+    static constexpr u32 LANES = 4;
     static constexpr u32 KEYS = 16 / sizeof(Key);
     union Vector {
         uint4 words;
@@ -96,14 +96,19 @@ struct Histograms {
     // Where keys are alone, passes tell by all digits below whether a tile is in order.
     __device__ bool seeks_few() const { return task.values[RESULT] != nullptr; }
 
-    // Seen by each thread at some time.
-    __device__ bool many_codes() const { return *const_cast<volatile u32*>(&shared.codes.many); }
-
-    // Codes of a round once more: a loop of its own is little code, and costs nobody else.
-    __device__ void note(const Key* keys, u64 begin, u64 end) {
-#pragma unroll 1
-        for (u64 i = begin + threadIdx.x; i < end; i += THREADS)
-            FewCodes<Key>(shared.codes).note(code_of(keys[i]));
+    // Notes all codes, unless there are too many: what was counted is read once more.
+    __device__ void note_codes(const Key* keys, u64 n) {
+        constexpr u32 AT_ONCE = 8;
+        FewCodes<Key> few(shared.codes);
+        u64 step = u64(gridDim.x) * THREADS, first = u64(blockIdx.x) * THREADS + threadIdx.x;
+        few.sample(code_of(keys[min(first, n - 1)]));
+        for (u64 i = first; i < n && !few.many(); i += AT_ONCE * step) {
+            Key key[AT_ONCE];
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++) key[j] = keys[min(i + j * step, n - 1)];
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++) few.note(code_of(key[j]));
+        }
     }
 
     __device__ void clear_counters() {
@@ -143,14 +148,8 @@ struct Histograms {
         }
 
         const uint4* from = reinterpret_cast<const uint4*>(keys + head);
-        u64 begin = u64(blockIdx.x) * ROUND, step = u64(gridDim.x) * ROUND;
-        if constexpr (SEEKS_FEW)
-            if (seeks_few()) {
-                u64 own = min(begin * KEYS + threadIdx.x, n - 1);
-                FewCodes<Key>(shared.codes).sample(Key(keys[own] >> task.begin_bit) & mask);
-            }
-        for (; begin < vectors; begin += step) {
-            u64 i = begin + threadIdx.x;
+        u64 step = u64(gridDim.x) * THREADS * LANES;
+        for (u64 i = u64(blockIdx.x) * THREADS * LANES + threadIdx.x; i < vectors; i += step) {
             Vector vector[LANES];
 #pragma unroll
             for (u32 j = 0; j < LANES; j++)
@@ -160,10 +159,9 @@ struct Histograms {
                 if (i + j * THREADS < vectors)
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) count(vector[j].key[k]);
-            if constexpr (SEEKS_FEW)
-                if (!many_codes())
-                    note(keys, begin * KEYS, begin + ROUND < vectors ? (begin + ROUND) * KEYS : n);
         }
+        if constexpr (SEEKS_FEW)
+            if (seeks_few()) note_codes(keys, n);
         __syncthreads();
 
         // One thread sums a digit value's copies, each thread from another one on.
