@@ -55,7 +55,7 @@ struct Few {
 
 fn few_codes() -> Vec<Few> {
     let scattered = |i: u32| i.wrapping_mul(0x9e37_79b1);
-    let twenty = (0..20).map(|i| i / 4 << 24 | i % 4 << 16 | scattered(i) >> 16);
+    let twenty = (0..20).map(|i| (i / 4) << 24 | (i % 4) << 16 | scattered(i) >> 16);
     let told = |what, codes: &[u32], stray, passes| Few {
         what,
         codes: codes.to_vec(),
