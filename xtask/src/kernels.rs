@@ -600,6 +600,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn bare_ptx_has_all_instructions() {
+        let ptx = "// Made by a compiler\n.version 8.0\n\n\tadd.s32 \t%r1, %r2, 3;  // a sum\n}\n";
+        assert_eq!(bare(ptx), ".version 8.0\nadd.s32 %r1,%r2,3;\n}");
+    }
+
+    #[test]
     fn what_is_included_is_read_whatever_the_conditions() {
         let root = tempfile::tempdir().unwrap();
         let unit = root.path().join("gather.cu");
