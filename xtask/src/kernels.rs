@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! crates/cuda/kernels/**.cu  →  one translation unit a module
-//!                            →  crates/cuda/images/sm_ARCHITECTURE/NAME_BITS.cubin.xz
+//!                            →  crates/cuda/images/sm_ARCHITECTURES/NAME_BITS.cubins.xz
 //!                               crates/cuda/images/compute_75/NAME_BITS.ptx.xz
 //! ```
 //!
@@ -10,7 +10,8 @@
 //! they share helpers and one image. For each key width it is compiled to machine code for each
 //! architecture that is named here; being made by toolkit 13, that needs a driver that serves CUDA
 //! 13. And it is compiled to PTX that any driver since R525 compiles by itself, for older drivers and
-//! architectures to come. All are compressed by xz.
+//! architectures to come. All are compressed by xz, machine code of architectures that are much alike
+//! together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -43,8 +44,8 @@ const WHEELS: &[&str] = &[
 ];
 
 /// Machine code for Turing, Ampere (A100, then the others, which Ada runs, too), Hopper and Blackwell (data centre,
-/// then the others).
-const ARCHITECTURES: &[u32] = &[75, 80, 86, 90, 100, 120];
+/// then the others). What is compressed together is a third smaller for Ampere, and a tenth, if that, for others.
+const PACKS: &[&[u32]] = &[&[75], &[80, 86], &[90], &[100], &[120]];
 
 /// The one whose machine code `--check` rebuilds.
 pub const CHECKED: u32 = 90;
@@ -114,8 +115,8 @@ const MODULES: &[Module] = &[
 /// What becomes of a module for a key width.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Machine code for an architecture.
-    Machine(u32),
+    /// Machine code for some architectures.
+    Machine(&'static [u32]),
     /// PTX for older drivers.
     Ptx,
 }
@@ -224,10 +225,15 @@ impl Compiler {
     fn compile(&self, image: &Image) -> Result<Vec<u8>> {
         let Image { module, bits, form } = image;
         match form {
-            Form::Machine(architecture) => {
-                let output = self.kept(image, "new");
-                run_one(&mut self.machine_code(&output, module, *bits, *architecture))?;
-                fs::read(&output).with_context(|| output.display().to_string())
+            Form::Machine(architectures) => {
+                let mut pack = Vec::new();
+                for &architecture in *architectures {
+                    let output = self.kept(image, &format!("new_{architecture}"));
+                    run_one(&mut self.machine_code(&output, module, *bits, architecture))?;
+                    let code = fs::read(&output).with_context(|| output.display().to_string())?;
+                    put_into_pack(&mut pack, architecture, &code);
+                }
+                Ok(pack)
             }
             Form::Ptx => {
                 let mut options = vec![
@@ -313,7 +319,7 @@ impl Module {
 impl Image {
     /// Every image that there is to be.
     fn all() -> Vec<Image> {
-        let machine = ARCHITECTURES.iter().map(|&one| Form::Machine(one));
+        let machine = PACKS.iter().map(|&pack| Form::Machine(pack));
         let forms: Vec<Form> = machine.chain([Form::Ptx]).collect();
         let of = |(module, bits)| forms.iter().map(move |&form| Image { module, bits, form });
         widths().flat_map(of).collect()
@@ -355,10 +361,24 @@ impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, bits) = (self.module.name, self.bits);
         match self.form {
-            Form::Machine(architecture) => write!(f, "sm_{architecture}/{name}_{bits}.cubin"),
+            Form::Machine(architectures) => {
+                write!(f, "sm")?;
+                for architecture in architectures {
+                    write!(f, "_{architecture}")?;
+                }
+                write!(f, "/{name}_{bits}.cubins")
+            }
             Form::Ptx => write!(f, "compute_{PTX}/{name}_{bits}.ptx"),
         }
     }
+}
+
+/// One code more; `crates/cuda/src/image.rs` takes it out again. It ends at a multiple of 16 bytes, as instructions do.
+fn put_into_pack(pack: &mut Vec<u8>, architecture: u32, code: &[u8]) {
+    pack.extend(u64::from(architecture).to_le_bytes());
+    pack.extend((code.len() as u64).to_le_bytes());
+    pack.extend(code);
+    pack.resize(pack.len().next_multiple_of(16), 0);
 }
 
 /// PTX without comments and needless space: 2 % smaller when compressed.
@@ -472,7 +492,10 @@ fn check(compiler: &Compiler) -> Result<()> {
         }
     }
     let mut images = Image::all();
-    images.retain(|image| matches!(image.form, Form::Machine(CHECKED) | Form::Ptx));
+    images.retain(|image| match image.form {
+        Form::Machine(architectures) => architectures.contains(&CHECKED),
+        Form::Ptx => true,
+    });
     println!(
         "{} files and {} images, {COMPILERS} at a time",
         files.len(),

@@ -56,6 +56,16 @@ __device__ inline u32 read_acquire(const u32* word) {
     return value;
 }
 
+// Four words, each as it is at some time; not one of an earlier read.
+__device__ inline uint4 read_anew(const uint4* words) {
+    uint4 four;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+                 : "l"(words)
+                 : "memory");
+    return four;
+}
+
 __device__ inline void write_release(u32* word, u32 value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }

@@ -43,8 +43,8 @@ pub struct Image {
 
 /// What is embedded of an image.
 struct Forms {
-    /// In the order of [`ARCHITECTURES`].
-    machine: [&'static [u8]; ARCHITECTURES.len()],
+    /// In the order of [`PACKS`].
+    packs: [&'static [u8]; PACKS.len()],
     ptx: &'static [u8],
 }
 
@@ -52,18 +52,15 @@ macro_rules! embedded {
     ($($part:expr),*) => { include_bytes!(concat!("../images/", $($part),*)) };
 }
 
-macro_rules! machine {
-    ([$($architecture:literal),*] $name:literal $bits:literal) => {
-        [$(embedded!("sm_", $architecture, "/", $name, "_", $bits, ".cubin.xz")),*]
+macro_rules! packs {
+    ([$($folder:literal),*] $name:literal $bits:literal) => {
+        [$(embedded!($folder, "/", $name, "_", $bits, ".cubins.xz")),*]
     };
 }
 
-/// Every architecture and every image, from the names of their files.
+/// Every image, from the names of its files.
 macro_rules! images {
-    ($architectures:tt $($Kind:ident $name:literal $bits:literal,)*) => {
-        /// What there is machine code for, from the oldest on: 86 for compute capability 8.6.
-        const ARCHITECTURES: [u32; $architectures.len()] = $architectures;
-
+    ($folders:tt $($Kind:ident $name:literal $bits:literal,)*) => {
         impl Image {
             /// Every image that there is.
             pub const ALL: [Image; [$($bits),*].len()] =
@@ -72,13 +69,17 @@ macro_rules! images {
 
         /// Their forms, in the same order.
         static FORMS: [Forms; Image::ALL.len()] = [$(Forms {
-            machine: machine!($architectures $name $bits),
+            packs: packs!($folders $name $bits),
             ptx: embedded!("compute_75/", $name, "_", $bits, ".ptx.xz"),
         }),*];
     };
 }
+/// What there is machine code for, from the oldest on, 86 for compute capability 8.6; the code of
+/// architectures of one pack is much alike, and compressed together.
+const PACKS: [&[u32]; 5] = [&[75], &[80, 86], &[90], &[100], &[120]];
+
 images! {
-    [75, 80, 86, 90, 100, 120]
+    ["sm_75", "sm_80_86", "sm_90", "sm_100", "sm_120"]
     Classic "classic" 32,
     Classic "classic" 64,
     Check "check" 8,
@@ -134,8 +135,9 @@ impl Image {
 
     /// Machine code for one of the architectures.
     pub(crate) fn machine(self, architecture: u32) -> Code {
-        let at = ARCHITECTURES.iter().position(|&one| one == architecture);
-        Code::Machine(self.forms().machine[at.unwrap_or_default()])
+        let at = PACKS.iter().position(|pack| pack.contains(&architecture));
+        let pack = self.forms().packs[at.unwrap_or_default()];
+        Code::Machine { pack, architecture }
     }
 
     pub(crate) fn ptx(self) -> Code {
@@ -153,15 +155,23 @@ impl Image {
 /// generation that is the latest of those not later than the device.
 pub(crate) fn architecture((major, minor): (u32, u32), cuda: CudaVersion) -> Option<u32> {
     let runs = |architecture: &u32| architecture / 10 == major && architecture % 10 <= minor;
-    let latest = ARCHITECTURES.into_iter().rev().find(runs);
+    let latest = architectures().filter(runs).last();
     latest.filter(|_| cuda >= MACHINE_CODE_NEEDS)
+}
+
+/// Every architecture that there is machine code for, from the oldest on.
+fn architectures() -> impl Iterator<Item = u32> {
+    PACKS.into_iter().flatten().copied()
 }
 
 /// What a driver loads, compressed by xz.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Code {
-    /// Machine code for one architecture.
-    Machine(&'static [u8]),
+    /// Machine code for one of the architectures of a pack.
+    Machine {
+        pack: &'static [u8],
+        architecture: u32,
+    },
     /// What the driver compiles.
     Ptx(&'static [u8]),
 }
@@ -170,12 +180,34 @@ impl Code {
     /// As the driver reads it: from a multiple of 16 bytes on, and with a zero at its end, where PTX
     /// has to have one.
     pub(crate) fn decompressed(self) -> io::Result<Vec<u128>> {
-        let (Code::Machine(compressed) | Code::Ptx(compressed)) = self;
         let mut bytes = Vec::new();
-        XzReader::new(compressed, false).read_to_end(&mut bytes)?;
+        match self {
+            Code::Machine { pack, architecture } => {
+                let mut pack = XzReader::new(pack, false);
+                while next_of_pack(&mut pack, &mut bytes)? != architecture {}
+            }
+            Code::Ptx(compressed) => {
+                XzReader::new(compressed, false).read_to_end(&mut bytes)?;
+            }
+        }
         bytes.push(0);
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
+}
+
+/// Reads the next code of a pack, and tells its architecture. Before each code stand the architecture and how
+/// many bytes there are, a number of 8 bytes each, and it ends at a multiple of 16 bytes.
+fn next_of_pack(pack: &mut impl Read, code: &mut Vec<u8>) -> io::Result<u32> {
+    let mut number = || {
+        let mut bytes = [0; 8];
+        pack.read_exact(&mut bytes)?;
+        Ok::<_, io::Error>(u64::from_le_bytes(bytes))
+    };
+    let (architecture, len) = (number()?, number()? as usize);
+    code.resize(len.next_multiple_of(16), 0);
+    pack.read_exact(code)?;
+    code.truncate(len);
+    Ok(architecture as u32)
 }
 
 impl fmt::Display for Image {
@@ -206,9 +238,10 @@ mod tests {
     fn files() -> BTreeMap<String, &'static [u8]> {
         let mut files = BTreeMap::new();
         for image in Image::ALL {
-            let Forms { machine, ptx } = image.forms();
-            for (architecture, code) in ARCHITECTURES.into_iter().zip(machine) {
-                files.insert(format!("sm_{architecture}/{image}.cubin.xz"), *code);
+            let Forms { packs, ptx } = image.forms();
+            for (architectures, pack) in PACKS.into_iter().zip(packs) {
+                let names: Vec<String> = architectures.iter().map(u32::to_string).collect();
+                files.insert(format!("sm_{}/{image}.cubins.xz", names.join("_")), *pack);
             }
             files.insert(format!("compute_75/{image}.ptx.xz"), *ptx);
         }
@@ -226,7 +259,7 @@ mod tests {
                 Kind::Hybrid => "probe",
                 Kind::Count => "tally",
             };
-            for architecture in ARCHITECTURES {
+            for architecture in architectures() {
                 let code = image.machine(architecture).decompressed().unwrap();
                 let code: &[u8] = bytemuck::cast_slice(&code);
                 // An ELF file of 64 bits for machine 190, CUDA; its flags name the architecture.

@@ -364,9 +364,14 @@ impl Layout {
 
     /// All arrays so far, as bytes.
     pub(crate) fn all(&self) -> Span<u8> {
+        self.since(0)
+    }
+
+    /// All arrays from where there were so many bytes.
+    pub(crate) fn since(&self, bytes: usize) -> Span<u8> {
         Span {
-            offset: 0,
-            len: self.bytes,
+            offset: bytes,
+            len: self.bytes - bytes,
             of: PhantomData,
         }
     }

@@ -2,7 +2,7 @@
 //
 //     probe, count, lay_out         of the keys alone, 32 bits (hybrid_32); what they find is told of words
 //     partition_composite           words are made, and go to the bucket of their first digit
-//     partition, level 1            words to their cells
+//     partition                     words to their cells
 //     local_large_composite, local_composite
 //                                   each cell; keys and what they carry are written apart
 //     refine                        cells that are too large
@@ -60,6 +60,7 @@ struct PayloadCoder {
 // Where the tiles of composites come from.
 template <class S>
 struct CompositeSource {
+    static constexpr bool ROOMS = false;
     const CompositeTask& task;
     Partition<S>& tiles;
 
@@ -97,7 +98,7 @@ struct CompositeSource {
 template <class S>
 __device__ inline void partition_composites(const CompositeTask& task, PartitionShared<S>& shared) {
     Partition<S> tiles(shared);
-    tiles.run(task.cells, 0, CompositeSource<S>{task, tiles});
+    tiles.run(task.cells, FIRST, CompositeSource<S>{task, tiles});
 }
 
 // Sorts words by their lowest `bits` bits, in which alone they differ. Their keys and what these carry go

@@ -71,7 +71,7 @@ struct Count {
         wait_for_earlier_kernels();
         u32 path = task.choice->path;
         if (turn == 0 && path == SIFT) return sift_common<Sifts>(task, counters, shared.lay_out.last);
-        if (path != HYBRID || (turn > 0 && !task.choice->missed)) return;
+        if (path != HYBRID || task.in_rooms() || (turn > 0 && !task.choice->missed)) return;
         if (turn > 0) begin();
         Window<Key> window(known_range(turn), task.cell_bits());
         if (blockIdx.x == 0 && threadIdx.x == 0) {

@@ -39,7 +39,7 @@ struct LayOut {
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        if (task.choice->path != HYBRID) return;
+        if (task.choice->path != HYBRID || task.in_rooms()) return;
         let_next_kernel_in();
         u32 first = blockIdx.x * THREADS, before = 0;
         const uint4* counts = reinterpret_cast<const uint4*>(task.counts);
@@ -75,7 +75,8 @@ struct LayOut {
                 task.bucket_cursors[first >> task.b_bits] = shared.buckets[first >> task.b_bits] = x;
             if (max(max(keys.x, keys.y), max(keys.z, keys.w)) > task.local_keys)
 #pragma unroll 1
-                for (u32 cell = first; cell < first + 4; cell++) tell_large(cell, __ldcg(&task.counts[cell]));
+                for (u32 cell = first; cell < first + 4; cell++)
+                    task.tell_large(cell, __ldcg(&task.counts[cell]));
         }
         if (threadIdx.x == 0) {
             task.begins[task.cells()] = task.n;
@@ -128,17 +129,7 @@ struct LayOut {
             if (task.b_bits > 0) task.cell_cursors[cell] = begin;
             if (cell % (1 << task.b_bits) == 0) task.bucket_cursors[cell >> task.b_bits] = begin;
             if (cell == task.cells() - 1) task.begins[task.cells()] = task.n;
-            tell_large(cell, keys);
-        }
-    }
-
-    __device__ void tell_large(u32 cell, u32 keys) const {
-        if (keys <= task.local_keys) return;
-        if (keys <= task.large_keys) {
-            task.large[task.cells() - 1 - atomicAdd(&task.choice->for_large_blocks, 1)] = cell;
-        } else {
-            task.large[atomicAdd(&task.choice->large, 1)] = cell;
-            atomicAdd(&task.choice->crowd, keys);
+            task.tell_large(cell, keys);
         }
     }
 
@@ -168,15 +159,5 @@ struct LayOut {
         }
         __syncthreads();
         return shared.warps[warp] + sum - own;
-    }
-
-    // Inclusive.
-    __device__ static u32 scan_of_warp(u32 sum) {
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            u32 left = __shfl_up_sync(ALL_LANES, sum, step);
-            if (threadIdx.x % WARP >= step) sum += left;
-        }
-        return sum;
     }
 };

@@ -15,16 +15,20 @@
 // The first partition has one bucket, the source; the second has one for each first digit. A bucket is
 // cut into tiles of about equally many keys. Blocks stay for many tiles, which they draw by tickets.
 //
-// Of 32-bit keys in 2^16 cells the second partition writes the lower halves alone, where cells need no
-// refining: a quarter less to be moved here and in the local sort.
+// If buckets lie in rooms (rooms.cuh), nobody has counted the cells. The tiles of a bucket count them together:
+// each adds its counts to the bucket's, which tells where in a cell its keys go, and orders its keys. When all
+// of the bucket's keys have been counted, it is known where the cells begin. Meanwhile a block waits for others,
+// so all run at the same time, and a bucket has no more tiles than there are blocks. Nor does a block draw its
+// next tile before that: it might wait for itself.
+//
+// Of 32-bit keys in 2^16 cells the second partition writes the lower halves alone, in buckets of which no cell
+// is refined: a quarter less to be moved here and in the local sort.
 //
 // Shared memory: sizeof(PartitionShared<S>). Grid: as many blocks as run at a time, or fewer.
 #pragma once
 
 #include "task.cuh"
-
-// Of the first of two partitions; where there is one, it has one.
-constexpr u32 MOST_BUCKETS = 1 << MOST_CELL_BITS / 2;
+#include "warp.cuh"
 
 // A partition's tuning: pure data. Digits have at most DIGIT_BITS bits, and 2^COPY_BITS counters each.
 //
@@ -53,6 +57,8 @@ struct PartitionTile {
     // The count, if there is no tile.
     static constexpr u32 NONE = ~0u;
     u32 begin, count, bucket;
+    // Whether lower halves are written alone.
+    bool halves;
 
     __device__ bool exists() const { return count != NONE; }
 };
@@ -68,11 +74,14 @@ struct PartitionShared {
     u32 beside[WARP];
     // Where in the tile each digit begins, the last the number of its keys.
     u32 begins[S::DIGITS + 1];
-    // Where the tile's key 0 would go, if it were of this digit; it may be below zero, and wraps.
+    // Where the tile's key 0 would go, if it were of this digit; it may be below zero, and wraps. A sum, of
+    // what is found out one by one.
     u32 bases[S::DIGITS];
     u32 warps[S::WARPS];
-    // The buckets: where they begin, how many tiles are before them, and how many keys a tile has.
-    u32 bucket_begins[MOST_BUCKETS + 1], tiles[MOST_BUCKETS + 1], tile_keys[MOST_BUCKETS];
+    // The buckets: where they lie, where they begin among all keys, how many tiles are before them, and how many
+    // keys a tile has.
+    u32 places[MOST_BUCKETS], bucket_begins[MOST_BUCKETS + 1];
+    u32 tiles[MOST_BUCKETS + 1], tile_keys[MOST_BUCKETS];
     u32 buckets, ticket;
     // This tile and the next.
     PartitionTile tile[2];
@@ -80,12 +89,10 @@ struct PartitionShared {
     volatile u32 level, shift, mask;
     // Whether the source's words are not yet codes less base.
     volatile u32 encodes;
-    // Whether lower halves are written alone.
-    volatile u32 halves;
     Key base;
 };
 
-template <class S>
+template <class S, bool ROOMS>
 struct KeySource;
 
 template <class S>
@@ -97,6 +104,8 @@ struct Partition {
     static constexpr u32 BATCH = sizeof(Key) <= 4 ? 4 : 2;
     // Whether lower halves may be written alone: of the first digit there is more left than that.
     static constexpr bool HALVES = sizeof(Key) == sizeof(u32) && S::DIGITS <= MOST_BUCKETS;
+    // Whether buckets may have rooms.
+    static constexpr bool ROOMY = S::DIGITS <= MOST_BUCKETS && sizeof(Key) <= sizeof(u64);
 
     Shared& shared;
     const u32 thread = threadIdx.x;
@@ -165,6 +174,12 @@ struct Partition {
         }
     }
 
+    // No key is at hand: else the compiler keeps those of the last tile where there is none in this one.
+    __device__ void forget() {
+#pragma unroll
+        for (u32 j = 0; j < ITEMS; j++) key[j] = 0;
+    }
+
     // `read(i)`: the key that comes i behind the thread's first.
     template <class Read>
     __device__ void load(u32 count, Read read) {
@@ -173,6 +188,7 @@ struct Partition {
             for (u32 j = 0; j < ITEMS; j++) key[j] = read(j * THREADS);
         } else {
             u32 left = this->left(count);
+            forget();
 #pragma unroll
             for (u32 j = 0; j < ITEMS; j++)
                 if (j * THREADS < left) key[j] = read(j * THREADS);
@@ -213,18 +229,7 @@ struct Partition {
             count_as<false>(count);
     }
 
-    // The sum over a warp.
-    __device__ static u32 sum_of_warp(u32 own) {
-#if __CUDA_ARCH__ >= 800
-        return __reduce_add_sync(ALL_LANES, own);
-#else
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) own += __shfl_xor_sync(ALL_LANES, own, step);
-        return own;
-#endif
-    }
-
-    // Counts become places, their exclusive scan. A thread has four neighbours of the lower half of the
+    // Counts become places, their exclusive scan; no bases are known yet. A thread has four neighbours of the lower half of the
     // counters, and four of the upper if there are more than the block has at a time; the halves' sums
     // are scanned in one word.
     __device__ void scan(u32 count) {
@@ -238,13 +243,9 @@ struct Partition {
                 uint4 counts = quads[half * THREADS];
                 own += counts.x + counts.y + counts.z + counts.w << 16 * half;
             }
-        u32 sum = own;
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            u32 left = __shfl_up_sync(ALL_LANES, sum, step);
-            if (lane >= step) sum += left;
-        }
+        u32 sum = scan_of_warp(own);
         if (lane == WARP - 1) shared.warps[warp] = sum;
+        each_own_digit([&](u32, u32 digit) { shared.bases[digit] = 0; });
         __syncthreads();
         u32 of_warp = lane < S::WARPS ? shared.warps[lane] : 0;
         u32 before = sum_of_warp(lane < warp ? of_warp : 0) + sum - own;
@@ -282,21 +283,27 @@ struct Partition {
         }
     }
 
-    // The tile, ordered by the digit, in shared memory, with room for it in the output. A digit's room is
-    // `ahead` of its cursor, if there is one.
-    __device__ void order(u32 count, u32* cursors, const u32* ahead = nullptr) {
+    // The tile, ordered by the digit, in shared memory, with room for it in the output. For each digit's keys
+    // `settle(digit, place, own)` makes of the cursor the place of the first of `own` keys; bases are complete
+    // when `finish()` has been called.
+    template <class Settle, class Finish>
+    __device__ void order(u32 count, u32* cursors, Settle settle, Finish finish) {
         u32 base[S::OWN_DIGITS] = {};
         each_own_digit([&](u32 i, u32 digit) {
             u32 begin = shared.begins[digit], own = shared.begins[digit + 1] - begin;
-            if (own) base[i] = atomicAdd(&cursors[digit], own) - begin;
-            if (HALVES && ahead) base[i] += ahead[digit];
+            if (own) base[i] = settle(digit, atomicAdd(&cursors[digit], own), own) - begin;
         });
         if (count == TILE)
             place_as<true>(count);
         else
             place_as<false>(count);
-        each_own_digit([&](u32 i, u32 digit) { shared.bases[digit] = base[i]; });
+        finish();
+        each_own_digit([&](u32 i, u32 digit) { atomicAdd(&shared.bases[digit], base[i]); });
         __syncthreads();
+    }
+
+    __device__ void order(u32 count, u32* cursors) {
+        order(count, cursors, [](u32, u32 place, u32) { return place; }, [] {});
     }
 
     template <class Do>
@@ -345,77 +352,183 @@ struct Partition {
         __syncthreads();
     }
 
+    // What the first partition has left in rooms.
+    __device__ void set_rooms(const Task<Key>& task) {
+        if (thread < shared.buckets) shared.places[thread] = task.room_begins[thread];
+        if (thread >= WARP) return;
+        scan_by_warp(shared.buckets, shared.bucket_begins, [&](u32 i) {
+            return task.bucket_cursors[i] - task.room_begins[i];
+        });
+        __syncwarp();
+        // Also without keys a bucket has a tile, which tells where its cells begin.
+        scan_by_warp(shared.buckets, shared.tiles, [&](u32 i) {
+            return max((bucket_keys(i) + task.tile - 1) / task.tile, 1u);
+        });
+    }
+
+    __device__ u32 bucket_keys(u32 bucket) const {
+        return shared.bucket_begins[bucket + 1] - shared.bucket_begins[bucket];
+    }
+
     // The buckets of a partition of the whole task; `encodes(base)`: whether what is first read is not yet
     // codes less base. A barrier follows.
     template <class Source>
     __device__ void set_buckets(const Task<Key>& task, u32 level, const Source& source) {
-        u32 buckets = level == 0 ? 1 : 1u << task.a_bits;
+        u32 buckets = level == SECOND ? 1u << task.a_bits : 1;
         if (thread == 0) {
             Key base = task.choice->base;
             shared.level = level;
-            shared.halves = HALVES && level == 1 && task.in_halves();
             shared.buckets = buckets;
             shared.base = base;
-            shared.encodes = level == 0 && source.encodes(base);
+            shared.encodes = level != SECOND && source.encodes(base);
         }
-        if (level == 0 && thread == 0) {
-            // Every block has equally many tiles, if there are keys enough.
-            u32 rounds = (task.n - 1) / (gridDim.x * TILE) + 1;
-            shared.bucket_begins[0] = shared.tiles[0] = 0;
-            shared.bucket_begins[1] = task.n;
-            shared.tiles[1] = min(rounds * gridDim.x, (task.n - 1) / THREADS + 1);
-        }
-        if (level == 1)
+        if (Source::ROOMS) __syncthreads();
+        if (Source::ROOMS) {
+            set_rooms(task);
+        } else if (level != SECOND) {
+            if (thread == 0) {
+                // Every block has equally many tiles, if there are keys enough.
+                u32 rounds = (task.n - 1) / (gridDim.x * TILE) + 1;
+                shared.places[0] = shared.bucket_begins[0] = shared.tiles[0] = 0;
+                shared.bucket_begins[1] = task.n;
+                shared.tiles[1] = min(rounds * gridDim.x, (task.n - 1) / THREADS + 1);
+            }
+        } else {
             for (u32 i = thread; i <= buckets; i += THREADS) {
-                shared.bucket_begins[i] = task.begins[i << task.b_bits];
+                u32 begin = task.begins[i << task.b_bits];
+                if (i < buckets) shared.places[i] = begin;
+                shared.bucket_begins[i] = begin;
                 shared.tiles[i] = task.tiles[i];
             }
+        }
         __syncthreads();
         if (thread < buckets) {
-            u32 keys = shared.bucket_begins[thread + 1] - shared.bucket_begins[thread];
-            u32 tiles = shared.tiles[thread + 1] - shared.tiles[thread];
+            u32 keys = bucket_keys(thread), tiles = shared.tiles[thread + 1] - shared.tiles[thread];
             // With an odd number of rows the copies of a tile of equal keys begin in different banks.
             u32 rows = tiles ? (keys - 1) / (tiles * THREADS) + 1 | 1 : 0;
             shared.tile_keys[thread] = min(rows, ITEMS) * THREADS;
         }
     }
 
-    // The thread whose bucket the tile is in tells the others, who see it after a barrier. A bucket's
-    // last tiles may be empty. The last tile comes first: what was read or written last is still in the
-    // L2 cache (2^24 keys of 4 bytes take 202 us instead of 211 in all).
-    __device__ void find(u32 number, PartitionTile& tile) {
+    // The thread whose bucket the tile is in tells the others, who see it after a barrier; that of the first
+    // bucket, if there is none. A bucket's last tiles may be empty. The last tile comes first: what was read or
+    // written last is still in the L2 cache (2^24 keys of 4 bytes take 202 us instead of 211 in all).
+    __device__ bool find(const Task<Key>& task, u32 number, PartitionTile& tile, u32 bucket) {
         number = shared.tiles[shared.buckets] - 1 - number;
-        if (thread < shared.buckets && shared.tiles[thread] <= number &&
-            number < shared.tiles[thread + 1]) {
-            u32 begin = shared.bucket_begins[thread], keys = shared.bucket_begins[thread + 1] - begin;
-            u32 most = shared.tile_keys[thread];
-            u64 before = min(u64(number - shared.tiles[thread]) * most, u64(keys));
-            tile = {begin + u32(before), min(most, keys - u32(before)), thread};
+        if (bucket < shared.buckets && shared.tiles[bucket] <= number && number < shared.tiles[bucket + 1]) {
+            u32 begin = shared.places[bucket], keys = bucket_keys(bucket);
+            u32 most = shared.tile_keys[bucket];
+            u64 before = min(u64(number - shared.tiles[bucket]) * most, u64(keys));
+            bool halves = HALVES && shared.level == SECOND && task.in_halves(bucket);
+            tile = {begin + u32(before), min(most, keys - u32(before)), bucket, halves};
+            return true;
         }
-        if (thread == 0 && number >= shared.tiles[shared.buckets]) tile.count = PartitionTile::NONE;
+        bool none = bucket == 0 && number >= shared.tiles[shared.buckets];
+        if (none) tile.count = PartitionTile::NONE;
+        return none;
     }
 
     __device__ Key* to(const Task<Key>& task) const {
-        return shared.level == 0 ? task.scratch : task.result;
+        return shared.level == FIRST ? task.scratch : shared.level == SECOND ? task.result : task.rooms;
     }
 
+    // In rooms a bucket's counts are its cursors.
+    template <bool ROOMS>
     __device__ u32* cursors(const Task<Key>& task, u32 bucket) const {
-        return shared.level == 0 ? task.bucket_cursors : task.cell_cursors + (bucket << task.b_bits);
+        if (!ROOMS && shared.level != SECOND) return task.bucket_cursors;
+        return (ROOMS ? task.counts : task.cell_cursors) + (bucket << task.b_bits);
     }
 
-    // Level 0 is the first partition, level 1 the second. task.tile is TILE or less; n is not zero.
-    __device__ void run(const Task<Key>& task, u32 level) { run(task, level, KeySource<S>{task, *this}); }
+    // The place of some keys of a digit, as its cursor has it.
+    __device__ u32 settle(const Task<Key>& task, const PartitionTile& tile, u32 digit, u32 place, u32 own) const {
+        if (ROOMY && shared.level == INTO_ROOMS && place + own > task.room_begins[digit + 1]) {
+            // All of this will be done anew; it goes where no harm is done.
+            task.choice->overflow = 1;
+            return 0;
+        }
+        // The cell's begin once more: words are halves of keys.
+        if (HALVES && tile.halves) place += task.begins[(tile.bucket << task.b_bits) + digit];
+        return place;
+    }
+
+    // Waits until all of the tile's bucket is counted, adds where its cells begin, and finds the next tile. By one
+    // warp, whose lanes have four neighbouring cells of each half.
+    __device__ void wait_for_bucket(const Task<Key>& task, PartitionTile& tile, PartitionTile& next) {
+        constexpr u32 EACH = 4, HALF = EACH * WARP;
+        static_assert(MOST_BUCKETS == 2 * HALF, "a bucket has two halves, or less");
+        u32 own = thread % WARP * EACH, bucket = tile.bucket, first = bucket << task.b_bits;
+        const u32* counts = task.counts + first;
+        uint4 keys[2];
+        u32 sums[2];
+        do
+#pragma unroll
+            for (u32 half = 0; half < 2; half++) {
+                bool has = half * HALF + own < digits();
+                uint4 four = has ? read_anew(reinterpret_cast<const uint4*>(counts + half * HALF + own)) : uint4{};
+                keys[half] = four;
+                sums[half] = four.x + four.y + four.z + four.w;
+            }
+        while (sum_of_warp(sums[0] + sums[1]) != bucket_keys(bucket));
+        u32 ticket = 0;
+        if (own == 0) ticket = gridDim.x + atomicAdd(&task.choice->tickets[SECOND], 1);
+        u32 most = 0, begin = shared.bucket_begins[bucket];
+#pragma unroll
+        for (u32 half = 0; half < 2; half++)
+            most = max(most, max(max(keys[half].x, keys[half].y), max(keys[half].z, keys[half].w)));
+        most = max_of_warp(most);
+        bool halves = HALVES && task.has_halves() && most <= task.large_keys;
+        // The bucket's first tile tells others.
+        bool tells = tile.begin == shared.places[bucket];
+#pragma unroll
+        for (u32 half = 0; half < 2; half++) {
+            u32 through = scan_of_warp(sums[half]), at = half * HALF + own;
+            uint4 four = keys[half], begins;
+            begins.x = begin + through - sums[half];
+            begins.y = begins.x + four.x;
+            begins.z = begins.y + four.y;
+            begins.w = begins.z + four.z;
+            begin += __shfl_sync(ALL_LANES, through, WARP - 1);
+            if (at >= digits()) continue;
+            atomicAdd(&shared.bases[at], begins.x << halves);
+            atomicAdd(&shared.bases[at + 1], begins.y << halves);
+            atomicAdd(&shared.bases[at + 2], begins.z << halves);
+            atomicAdd(&shared.bases[at + 3], begins.w << halves);
+            if (tells) *reinterpret_cast<uint4*>(&task.begins[first + at]) = begins;
+        }
+        if (tells && most > task.local_keys)
+#pragma unroll 1
+            for (u32 cell = own / EACH; cell < digits(); cell += WARP) task.tell_large(first + cell, counts[cell]);
+        // Later tiles are of this bucket, or of those before it.
+        ticket = __shfl_sync(ALL_LANES, ticket, 0);
+        u32 among = bucket - own / EACH;
+        while (!__any_sync(ALL_LANES, find(task, ticket, next, among))) among -= WARP;
+        if (own > 0) return;
+        tile.halves = halves;
+        if (bucket == 0) task.begins[task.cells()] = task.n;
+    }
+
+    // A function of its own, which takes no registers from those who do not wait.
+    __device__ __noinline__ static void wait_apart(
+        const Task<Key>& task, Shared& shared, PartitionTile& tile, PartitionTile& next) {
+        Partition(shared).wait_for_bucket(task, tile, next);
+    }
+
+    // task.tile is TILE or less; n is not zero.
+    __device__ void run(const Task<Key>& task, u32 level) { run(task, level, KeySource<S, false>{task, *this}); }
+
+    __device__ void run_from_rooms(const Task<Key>& task) { run(task, SECOND, KeySource<S, true>{task, *this}); }
 
     template <class Source>
     __device__ void run(const Task<Key>& task, u32 level, const Source& source) {
         zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
         if (task.choice->path != HYBRID) return;
+        if (level == INTO_ROOMS ? !task.choice->roomy : task.in_rooms() != Source::ROOMS) return;
         set_buckets(task, level, source);
-        find(blockIdx.x, shared.tile[0]);
+        find(task, blockIdx.x, shared.tile[0], thread);
         __syncthreads();
         if (shared.tile[0].exists()) source.load(shared.tile[0]);
-        set_digit(level == 0 ? task.first_digit() : task.second_digit());
+        set_digit(level == SECOND ? task.second_digit() : task.first_digit());
         // The first two tiles of each block need no ticket.
         if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
         __syncthreads();
@@ -423,34 +536,49 @@ struct Partition {
         for (u32 turn = 0; shared.tile[turn].exists(); turn ^= 1) {
             PartitionTile &tile = shared.tile[turn], &next = shared.tile[turn ^ 1];
             if (shared.encodes) source.encode();
-            find(shared.ticket, next);
             u32 ticket = 0;
-            if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
+            if constexpr (!Source::ROOMS) {
+                find(task, shared.ticket, next, thread);
+                if (thread == 0) ticket = 2 * gridDim.x + atomicAdd(&task.choice->tickets[shared.level], 1);
+            }
             count_digits(tile.count);
             __syncthreads();
-            if (thread == 0) shared.ticket = ticket;
-            if (next.exists()) source.prefetch(next);
+            if constexpr (!Source::ROOMS) {
+                if (thread == 0) shared.ticket = ticket;
+                if (next.exists()) source.prefetch(next);
+            }
             scan(tile.count);
-            // The cell's begin once more: words are halves of keys.
-            const u32* begins = HALVES && shared.halves ? task.begins + (tile.bucket << task.b_bits) : nullptr;
-            order(tile.count, cursors(task, tile.bucket), begins);
-            if (next.exists())
+            order(
+                tile.count, cursors<Source::ROOMS>(task, tile.bucket),
+                [&](u32 digit, u32 place, u32 own) {
+                    return Source::ROOMS ? place : settle(task, tile, digit, place, own);
+                },
+                [&] {
+                    if constexpr (Source::ROOMS)
+                        if (thread >= THREADS - WARP) wait_apart(task, shared, tile, next);
+                });
+            if (next.exists()) {
                 source.load(next);
-            else
+            } else {
+                forget();
                 let_next_kernel_in();
-            scatter(to(task), tile.count, HALVES && shared.halves);
+            }
+            scatter(to(task), tile.count, HALVES && tile.halves);
         }
     }
 };
 
-// Where the tiles of keys alone come from: the source, or what the first partition has left.
-template <class S>
+// Where the tiles of keys alone come from: the source, or what the first partition has left, in rooms or not.
+template <class S, bool ROOMS_>
 struct KeySource {
     using Key = typename S::Key;
+    static constexpr bool ROOMS = ROOMS_;
     const Task<Key>& task;
     Partition<S>& tiles;
 
-    __device__ const Key* from() const { return tiles.shared.level == 0 ? task.source : task.scratch; }
+    __device__ const Key* from() const {
+        return ROOMS ? task.rooms : tiles.shared.level == SECOND ? task.scratch : task.source;
+    }
 
     __device__ void load(const PartitionTile& tile) const { tiles.load(from() + tile.begin, tile.count); }
 

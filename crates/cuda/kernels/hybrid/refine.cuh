@@ -464,9 +464,7 @@ struct Refine {
         Part& part = this->part(step.at);
         Tiles tiles(shared.tile);
         bool counts = step.does == Step::COUNT;
-        // No key is at hand: else the compiler keeps those of the last step through all that follows it.
-#pragma unroll
-        for (u32 j = 0; j < Tiles::ITEMS; j++) tiles.key[j] = 0;
+        tiles.forget();
         begin_step(part, step.of);
         if (counts) {
             count_tiles(tiles);

@@ -9,6 +9,11 @@
 //     refine      cells that are too large, by their next digits, until all pieces fit (refine.cuh)
 //     local       each of these pieces
 //
+// or, of many keys, instead of count, lay_out and both partitions
+//
+//     give_rooms  room for each bucket, by a larger sample (rooms.cuh)
+//     partition   into these rooms; then to cells, which the blocks of a bucket count together
+//
 // or, where many keys are common, count and weave, with the onesweep between (dictionary.cuh).
 //
 // A cell is what `cell_bits` neighbouring bits of the code say, the window; above the window all keys
@@ -18,8 +23,8 @@
 // alone that are equal cannot be told apart, so no step needs to be stable: a tile takes room in each
 // bucket with one atomic on the bucket's cursor.
 //
-// One partition: SOURCE to SCRATCH; local: SCRATCH to RESULT. Two: SOURCE to SCRATCH to RESULT; local:
-// in place. Where a cell says the upper half of its keys, the second partition writes lower halves alone
+// One partition: SOURCE to SCRATCH; local: SCRATCH to RESULT. Two: SOURCE to SCRATCH, or to ROOMS, which are
+// SCRATCH and what lies before it, to RESULT; local: in place. Where a cell says the upper half of its keys, the second partition writes lower halves alone
 // (halves). SOURCE and RESULT may be the same memory. The first read of SOURCE that moves keys encodes
 // them; local's write to RESULT decodes them; count and probe encode for themselves.
 #pragma once
@@ -28,6 +33,8 @@
 
 // The most bits that a cell is told by.
 constexpr u32 MOST_CELL_BITS = 16;
+// Of the first of two partitions; where there is one, it has one.
+constexpr u32 MOST_BUCKETS = 1 << MOST_CELL_BITS / 2;
 
 // What is to be done; decided on the device.
 enum Path : u32 {
@@ -135,6 +142,16 @@ struct Coder : Codec<Key> {
 template <class Key>
 struct Dictionary;
 
+// Which partition.
+enum Level : u32 {
+    // By the first digit; as the counts say, or into rooms.
+    FIRST = 0,
+    // By the second.
+    SECOND = 1,
+    INTO_ROOMS = 2,
+    LEVELS
+};
+
 // What the device finds out and decides. It begins as zeros.
 template <class Key>
 struct Choice {
@@ -152,12 +169,16 @@ struct Choice {
     u32 low;
     // Whether keys lie outside of the window that the probe's sample shows (count.cuh).
     u32 missed;
+    // Whether buckets have rooms; and whether one of them has turned out to be too small.
+    u32 roomy, overflow;
     // Blocks of a kernel that are done, where the last one goes on.
     u32 done;
-    // Tickets of the two partitions' tiles.
-    u32 tickets[2];
+    // Tickets of the partitions' tiles.
+    u32 tickets[LEVELS];
     // Cells that are left to refine; and the keys of those that have more than large_keys.
     u32 large, crowd;
+    // A bit for each bucket that has such a cell.
+    u32 refined[MOST_BUCKETS / WARP];
     // Cells that local_large sorts.
     u32 for_large_blocks;
     // The path and one more, as soon as the kernels before local_large are done; it tells local.
@@ -218,6 +239,12 @@ struct Task {
     // Null: neither.
     Dictionary<Key>* dictionary;
     Key* rest;
+    // Rooms of buckets: so many keys from here on; where each begins, 2^a_bits + 1.
+    Key* rooms;
+    u32* room_begins;
+    u32 room_keys;
+    // Blocks of the second partition, which run at the same time. 0: no bucket gets a room.
+    u32 room_blocks;
     // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
     Choice<u64>* words;
     Codec<Key> codec;
@@ -238,6 +265,22 @@ struct Task {
 
     __device__ Digit second_digit() const { return Digit{choice->low, (1u << b_bits) - 1}; }
 
+    // Whether the first partition has left the keys in rooms. Known when it is done.
+    __device__ bool in_rooms() const { return choice->roomy && !choice->overflow; }
+
+    // A cell that is for larger blocks, or to be refined.
+    __device__ void tell_large(u32 cell, u32 keys) const {
+        if (keys <= local_keys) return;
+        if (keys <= large_keys) {
+            large[cells() - 1 - atomicAdd(&choice->for_large_blocks, 1)] = cell;
+            return;
+        }
+        large[atomicAdd(&choice->large, 1)] = cell;
+        atomicAdd(&choice->crowd, keys);
+        u32 bucket = cell >> b_bits;
+        if (b_bits > 0) atomicOr(&choice->refined[bucket / WARP], 1u << bucket % WARP);
+    }
+
     // Before anybody refines. By all blocks of a kernel.
     __device__ void clear_steps() const {
         for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < step_room; i += gridDim.x * blockDim.x)
@@ -245,10 +288,14 @@ struct Task {
     }
 
     // Whether the second partition leaves but the lower halves of 32-bit codes: 16 bits tell the cell, so
-    // what is above is known of all of its keys. Not where cells are refined, which reads whole codes. Known
-    // when all is laid out.
-    __device__ bool in_halves() const {
-        return sizeof(Key) == sizeof(u32) && cell_bits() == MOST_CELL_BITS && choice->large == 0;
+    // what is above is known of all of its keys.
+    __device__ bool has_halves() const {
+        return sizeof(Key) == sizeof(u32) && cell_bits() == MOST_CELL_BITS;
+    }
+
+    // Not in a bucket of which a cell is refined, which reads whole codes. Known when its cells are counted.
+    __device__ bool in_halves(u32 bucket) const {
+        return has_halves() && !(choice->refined[bucket / WARP] >> bucket % WARP & 1);
     }
 
     // A cell's halves: they fill the first half of its place.
@@ -260,7 +307,9 @@ struct Task {
     // Where the partitions leave the keys, and those of a cell.
     __device__ u32 partitioned() const { return b_bits ? IN_RESULT : IN_SCRATCH; }
 
-    __device__ u32 side_of(u32 cell) const { return in_halves() ? IN_HALVES + cell : partitioned(); }
+    __device__ u32 side_of(u32 cell) const {
+        return in_halves(cell >> b_bits) ? IN_HALVES + cell : partitioned();
+    }
 
     __device__ Key* buffer(u32 side) const { return side == IN_SCRATCH ? scratch : result; }
 };

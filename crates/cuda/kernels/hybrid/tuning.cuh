@@ -19,6 +19,7 @@
 #include "places.cuh"
 #include "probe.cuh"
 #include "refine.cuh"
+#include "rooms.cuh"
 #include "weave.cuh"
 #ifndef __CUDACC_RTC__
 #include "ranked.cuh"
@@ -181,7 +182,7 @@ constexpr PartitionRow fitted(PartitionRow row) {
         row.copy_bits--;
     for (u32 items = row.items;; row.digit_bits--) {
         u32 digits = 1u << row.digit_bits;
-        u32 rest = 4 * ((digits << row.copy_bits) + 2 * digits + 3 * MOST_BUCKETS) + 1024;
+        u32 rest = 4 * ((digits << row.copy_bits) + 2 * digits + 4 * MOST_BUCKETS) + 1024;
         row.items = items;
         while (rest + row.threads * row.items * row.key / 32 * 33 > room(row.blocks)) row.items--;
         if (row.threads * row.items >= LEAST_RUN * digits) return row;

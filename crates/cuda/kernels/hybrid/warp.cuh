@@ -10,6 +10,37 @@ __device__ inline u32 over_warp(u32 own, Combine combine) {
     return own;
 }
 
+// The sum of what the lanes up to this one have.
+__device__ inline u32 scan_of_warp(u32 own) {
+    // Whether there is such a lane, the shuffle itself tells: nothing is to be kept of the lane's number.
+#pragma unroll
+    for (u32 step = 1; step < WARP; step *= 2)
+        asm volatile("{ .reg .u32 left; .reg .pred has; shfl.sync.up.b32 left|has, %0, %1, 0, -1; "
+                     "@has add.u32 %0, %0, left; }"
+                     : "+r"(own)
+                     : "r"(step));
+    return own;
+}
+
+// By one warp: what comes before each of some numbers, eight a lane at most; behind the last, all.
+template <class NumberOf>
+__device__ inline void scan_by_warp(u32 numbers, u32* before, NumberOf number_of) {
+    constexpr u32 EACH = 8;
+    u32 first = threadIdx.x % WARP * EACH, own[EACH], sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        own[i] = first + i < numbers ? number_of(first + i) : 0;
+        sum += own[i];
+    }
+    u32 begin = scan_of_warp(sum) - sum;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        if (first + i <= numbers) before[first + i] = begin;
+        begin += own[i];
+    }
+    if (numbers == first + EACH) before[numbers] = begin;
+}
+
 __device__ inline u32 sum_of_warp(u32 own) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(ALL_LANES, own);

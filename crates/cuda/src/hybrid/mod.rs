@@ -10,6 +10,7 @@
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
+//! | from 2^26 on, of 32 and 64 bits | before `count` comes `give_rooms`, and a partition into rooms; then what is between does nothing |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and if no cell is to be refined,
 //! the second partition writes these bits alone.
@@ -42,7 +43,7 @@ use crate::onesweep::{Front, Payload, Places, Sweep};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
-use task::{Choice, ONESWEEP, Part, Piece, Range, SIFT, Step, Task};
+use task::{Choice, FIRST, INTO_ROOMS, ONESWEEP, Part, Piece, Range, SECOND, SIFT, Step, Task};
 use tuning::{CellBits, MOST_CELL_BITS, Tuning};
 
 pub use composites::Composites;
@@ -79,6 +80,9 @@ const TOGETHER_BITS: u32 = 10;
 /// Bits left in a cell, at most, where each number is counted; `kernels/hybrid/local_tally.cuh` has the same.
 const TALLY_BITS: u32 = 16;
 
+/// Rooms have more than their keys by one in so many.
+const LESS_THAN_ROOMS: usize = 16;
+
 /// Bits that `refine` goes on by at a time.
 const PART_BITS: u32 = 8;
 
@@ -108,6 +112,7 @@ mod row {
     pub const ALONE_DOUBLE: usize = 19;
     pub const RANKED: usize = 20;
     pub const WEAVE: usize = 21;
+    pub const GIVE_ROOMS: usize = 22;
 }
 
 /// A sort, decided.
@@ -153,6 +158,8 @@ struct Room {
     large_keys: u32,
     probe_blocks: u32,
     may_onesweep: bool,
+    /// Blocks of the second partition, if buckets may have rooms.
+    room_blocks: u32,
     arrays: Arrays,
 }
 
@@ -186,6 +193,17 @@ struct Finding {
     counts: u32,
     /// Where there are too many cells for the last block that counts.
     lay_out: Option<Launch>,
+    /// Where a sample may be enough instead.
+    rooms: Option<Rooms>,
+}
+
+/// What gives buckets their rooms, brings keys there, and from there to their cells.
+#[derive(Clone, Debug)]
+struct Rooms {
+    give: Launch,
+    into: Launch,
+    /// Its blocks wait for each other.
+    from: Launch,
 }
 
 /// What the sizes of arrays follow from, besides the number of keys.
@@ -208,6 +226,8 @@ struct Sizes {
     dictionary: usize,
     /// Whether keys are made to words, which never lie where the caller's keys do.
     composed: bool,
+    /// Blocks of the second partition, if buckets may have rooms.
+    room_blocks: u32,
 }
 
 /// The workspace's arrays; shapes as in `kernels/hybrid/task.cuh`. What the onesweep behind needs
@@ -230,6 +250,9 @@ struct Arrays {
     steps: Span<Step>,
     pieces: Span<Piece>,
     scratch: Span<u8>,
+    /// Scratch, and what lies before it; and where each bucket's room begins.
+    rooms: Span<u8>,
+    room_begins: Span<u32>,
     /// As long, where RESULT is not the caller's.
     result: Span<u8>,
     /// Behind all that others have.
@@ -442,6 +465,7 @@ impl<'a> Kernels<'a> {
             count,
             counts: 1 + u32::from(samples),
             lay_out,
+            rooms: None,
         })
     }
 
@@ -517,7 +541,29 @@ impl<'a> Kernels<'a> {
             behind_zeros: behind.as_ref().map_or(0, Sweep::zero_bytes),
             dictionary: 0,
             composed: false,
+            room_blocks: 0,
         })
+    }
+
+    /// What gives rooms to the buckets of so many keys; partitions have these grids. PTX for older drivers has no
+    /// such kernels.
+    fn rooms(
+        &self,
+        n: usize,
+        bits: CellBits,
+        first: &Launch,
+        second: Grid,
+    ) -> Result<Option<Rooms>> {
+        let shape = self.shapes.get(row::GIVE_ROOMS)?;
+        if shape.tile == 0 || bits.b < 2 {
+            return Ok(None);
+        }
+        let from = self.module.kernel("partition_rooms")?;
+        Ok(Some(Rooms {
+            give: self.persistent("give_rooms", shape, n.div_ceil(shape.tile as usize))?,
+            into: first.clone(),
+            from: (from, second.dependent_if(false).cooperative()),
+        }))
     }
 
     /// In a launch for each step.
@@ -528,7 +574,7 @@ impl<'a> Kernels<'a> {
         let digits = shape(row::PARTITION_ONCE_DIGITS)?.tile;
         let tuning = tuning.fitted(digits as usize, large.tile as usize);
         let behind = self.behind(n, spec)?;
-        let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
+        let mut finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let (partition, tiles) = match bits.partitions() {
             1 => ("partition_once", once),
@@ -548,6 +594,9 @@ impl<'a> Kernels<'a> {
                 // The last tile of each bucket may be short.
                 let most = n.div_ceil(tile as usize) + (1 << bits.a);
                 let second = self.persistent(partition, tiles, most)?;
+                if behind.is_some() && n >= tuning.rooms {
+                    finding.rooms = self.rooms(n, bits, &first, second.1)?;
+                }
                 (vec![first, second], tile)
             }
         };
@@ -560,6 +609,10 @@ impl<'a> Kernels<'a> {
         };
         let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
         let sizes = Sizes {
+            room_blocks: finding
+                .rooms
+                .as_ref()
+                .map_or(0, |rooms| rooms.from.1.blocks().x),
             dictionary: if sifts {
                 dictionary_bytes(self.width)
             } else {
@@ -659,8 +712,11 @@ impl Cells {
             Steps::Apart(apart) => {
                 // SAFETY: as above.
                 unsafe { apart.finding.enqueue(stream, &task, clock)? };
-                for (partition, level) in apart.partitions.iter().zip(0..) {
+                for (partition, level) in apart.partitions.iter().zip([FIRST, SECOND]) {
                     launch_with(partition, level)?;
+                }
+                if let Some(rooms) = &apart.finding.rooms {
+                    launch(&rooms.from)?;
                 }
                 end(clock, Stage::Scatter, stream)?;
                 launch(&apart.local_large)?;
@@ -709,6 +765,10 @@ impl Room {
         task.probe_blocks = self.probe_blocks;
         task.step_room = arrays.steps.len() as u32;
         task.ranges = arrays.ranges.within(workspace)?.address();
+        task.rooms = arrays.rooms.within(workspace)?.address();
+        task.room_begins = arrays.room_begins.within(workspace)?.address();
+        task.room_keys = (arrays.rooms.len() / size_of::<W>()) as u32;
+        task.room_blocks = self.room_blocks;
         Ok(())
     }
 }
@@ -727,6 +787,14 @@ impl Finding {
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(task)]) }
         };
         launch(&self.probe)?;
+        if let Some(rooms) = &self.rooms {
+            launch(&rooms.give)?;
+            end(clock, Stage::Histogram, stream)?;
+            let (partition, grid) = &rooms.into;
+            // SAFETY: the caller's promise.
+            unsafe { stream.launch(partition, *grid, args![Argument::plain(task), INTO_ROOMS])? };
+            end(clock, Stage::Scatter, stream)?;
+        }
         let (count, grid) = &self.count;
         for turn in 0..self.counts {
             // SAFETY: the caller's promise.
@@ -778,11 +846,22 @@ impl Arrays {
         let tiles = layout.array(buckets + 1);
         // Cells that are too large, or crowded.
         let large = layout.array(cells);
-        let parts = layout.array(n / sizes.piece + 1);
-        let steps = layout.array(sizes.most_steps(n));
         let pieces = layout.array(sizes.most_pieces(n));
+        let has_rooms = sizes.room_blocks > 0;
+        let room_begins = layout.array(if has_rooms { buckets + 1 } else { 0 });
         let all_keys = n * (sizes.key_bits / 8) as usize;
+        // Nobody refines before rooms have been left.
+        let (before, mut of_refine) = (layout.bytes(), Layout::new());
+        let refine = |layout: &mut Layout| {
+            let parts = layout.array(n / sizes.piece + 1);
+            (parts, layout.array(sizes.most_steps(n)))
+        };
+        refine(&mut of_refine);
+        let more = (all_keys / LESS_THAN_ROOMS).saturating_sub(of_refine.bytes());
+        layout.array::<u8>(if has_rooms { more } else { 0 });
+        let (parts, steps) = refine(&mut layout);
         let scratch = layout.array(all_keys);
+        let rooms = layout.since(before);
         let result = layout.array(if sizes.composed { all_keys } else { 0 });
         let mut both = match layout.bytes() < onesweep.bytes() {
             true => onesweep,
@@ -805,6 +884,8 @@ impl Arrays {
             steps,
             pieces,
             scratch,
+            rooms,
+            room_begins,
             result,
             dictionary,
             bytes: both.bytes(),
@@ -828,6 +909,7 @@ impl Sizes {
             large_keys: self.large_keys,
             probe_blocks: self.probe_blocks,
             may_onesweep: self.behind > 0,
+            room_blocks: self.room_blocks,
             arrays: Arrays::of(n, self),
         }
     }
@@ -896,6 +978,7 @@ mod tests {
                 0
             },
             composed: false,
+            room_blocks: if behind > 0 { 132 } else { 0 },
         }
     }
 
@@ -911,6 +994,12 @@ mod tests {
                 let arrays = Arrays::of(n, sizes);
                 let more = arrays.bytes - keys;
                 assert!(more <= keys * 12 / 100 + (1 << 20), "{width:?} {n}: {more}");
+                sizes.room_blocks = 132;
+                let more = Arrays::of(n, sizes).bytes - keys;
+                assert!(
+                    more <= keys * 12 / 100 + (1 << 20),
+                    "{width:?} {n}, rooms: {more}"
+                );
                 // A onesweep behind takes the same room.
                 let behind = keys + keys / 10;
                 sizes.behind = behind;
@@ -947,21 +1036,30 @@ mod tests {
             place!(cell_cursors),
             place!(tiles),
             place!(large),
+            place!(pieces),
+            place!(room_begins),
             place!(parts),
             place!(steps),
-            place!(pieces),
             place!(scratch),
             place!(dictionary),
         ];
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start));
         assert!(own.iter().all(|place| place.start < place.end));
+        // Rooms are what refine has, more if need be, and scratch.
+        let [.., before, parts, _, scratch, dictionary] = &own;
+        let rooms = place(arrays.rooms);
+        assert!(before.end <= rooms.start && rooms.start <= parts.start);
+        assert_eq!(rooms.end, scratch.end);
+        assert!(arrays.rooms.len() >= n * size_of::<u64>() / 16 * 17);
         let (zeros, behind) = (place(arrays.zeros), place(arrays.behind));
         assert_eq!(zeros.start, own[0].start);
         assert!(
             own[1].end <= behind.start && behind.start < zeros.end && zeros.end <= own[2].start
         );
         assert_eq!((zeros.end - zeros.start) % 16, 0);
-        assert!(behind.end <= own[12].start && own[12].end - (1 << 20) <= arrays.bytes as u64);
+        assert!(
+            behind.end <= dictionary.start && dictionary.end - (1 << 20) <= arrays.bytes as u64
+        );
     }
 
     #[test]

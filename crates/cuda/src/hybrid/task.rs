@@ -37,6 +37,10 @@ pub struct Task<W> {
     pub ranges: u64,
     pub dictionary: u64,
     pub rest: u64,
+    pub rooms: u64,
+    pub room_begins: u64,
+    pub room_keys: u32,
+    pub room_blocks: u32,
     pub words: u64,
     pub codec: Codec<W>,
 }
@@ -75,6 +79,10 @@ impl<W> Task<W> {
             ranges: 0,
             dictionary: 0,
             rest: 0,
+            rooms: 0,
+            room_begins: 0,
+            room_keys: 0,
+            room_blocks: 0,
             words: 0,
             codec,
         }
@@ -133,10 +141,13 @@ pub struct Choice<W> {
     pub rest: u32,
     pub low: u32,
     pub missed: u32,
+    pub roomy: u32,
+    pub overflow: u32,
     pub done: u32,
-    pub tickets: [u32; 2],
+    pub tickets: [u32; 3],
     pub large: u32,
     pub crowd: u32,
+    pub refined: [u32; 8],
     pub for_large_blocks: u32,
     pub path_of_local: u32,
     pub pieces: u32,
@@ -156,6 +167,15 @@ pub const ONESWEEP: u32 = 1;
 
 /// Another: common keys are counted, the onesweep behind sorts the others, and both are woven.
 pub const SIFT: u32 = 2;
+
+/// Which partition: by the first digit, as the counts say.
+pub const FIRST: u32 = 0;
+
+/// By the second.
+pub const SECOND: u32 = 1;
+
+/// By the first, into rooms.
+pub const INTO_ROOMS: u32 = 2;
 
 /// What goes with the keys: nothing.
 pub const KEYS_ALONE: u32 = 0;
@@ -210,10 +230,10 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (216, 48, 128, 160, 140, 156, 192));
-        assert_eq!(task!(u64), (232, 48, 128, 160, 140, 156, 192));
-        assert_eq!(task!(u128), (272, 48, 128, 160, 140, 156, 192));
-        assert_eq!(size_of::<Composite>(), 288);
+        assert_eq!(task!(u32), (240, 48, 128, 160, 140, 156, 216));
+        assert_eq!(task!(u64), (256, 48, 128, 160, 140, 156, 216));
+        assert_eq!(task!(u128), (304, 48, 128, 160, 140, 156, 224));
+        assert_eq!(size_of::<Composite>(), 312);
         macro_rules! ranked {
             ($W:ty) => {
                 (
@@ -236,9 +256,9 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (80, 12, 40, 64));
-        assert_eq!(choice!(u64), (88, 24, 52, 72));
-        assert_eq!(choice!(u128), (112, 48, 76, 96));
+        assert_eq!(choice!(u32), (128, 12, 52, 112));
+        assert_eq!(choice!(u64), (136, 24, 64, 120));
+        assert_eq!(choice!(u128), (160, 48, 88, 144));
         assert_eq!(
             (size_of::<Part>(), size_of::<Step>(), size_of::<Piece>()),
             (1064, 16, 16)

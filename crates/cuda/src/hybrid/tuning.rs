@@ -55,6 +55,8 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
+    /// From so many keys on a sample gives buckets their rooms, instead of counting all keys.
+    pub rooms: usize,
 }
 
 /// Measured on an H200 (docs/algorithms/hybrid.md).
@@ -70,6 +72,7 @@ const NARROWEST: Tuning = Tuning {
     once: 1 << 23,
     cell: [4096, 4096],
     most_bits: 10,
+    rooms: 1 << 26,
 };
 
 const TABLE: [Tuning; 3] = [

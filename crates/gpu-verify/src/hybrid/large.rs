@@ -76,10 +76,17 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
     both(&keys, &mut to, "uniform")?;
     both(&to, &mut keys, "sorted")?;
     let heavy = K::truncate(u128::MAX / 3);
-    make(&resident, Distribution::Uniform, &mut keys, |made| {
+    make(&resident, Distribution::Uniform, &mut keys, |_, made| {
         made.iter_mut().step_by(3).for_each(|key| *key = heavy);
     })?;
     both(&keys, &mut to, "one key in every three places")?;
+    make(
+        &resident,
+        Distribution::Uniform,
+        &mut keys,
+        |start, made| hide(n, start, made),
+    )?;
+    both(&keys, &mut to, "buckets larger than the sample shows")?;
     for (what, change) in [
         (
             "half of the cells twice as full",
@@ -88,16 +95,34 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
         ("low bits clear", low_bits_clear),
         ("high bit clear", high_bit_clear),
     ] {
-        make(&resident, Distribution::Uniform, &mut keys, |made| {
+        make(&resident, Distribution::Uniform, &mut keys, |_, made| {
             made.iter_mut().for_each(|key| *key = change(*key));
         })?;
         both(&keys, &mut to, what)?;
     }
     for distribution in SKEWED {
-        make(&resident, distribution, &mut keys, |_| {})?;
+        make(&resident, distribution, &mut keys, |_, _| {})?;
         both(&keys, &mut to, distribution.name())?;
     }
-    Ok(2 * n * (6 + SKEWED.len()))
+    Ok(2 * n * (7 + SKEWED.len()))
+}
+
+/// Clears the bit below the highest where `kernels/hybrid/rooms.cuh` does not look, of keys from place `start` on:
+/// then half of the buckets have twice the keys that they are given room for.
+fn hide<K: Word>(n: usize, start: usize, keys: &mut [K]) {
+    const SAMPLE: usize = 1 << 21;
+    let chunk = 512 / size_of::<K>();
+    let stretch = (n / chunk).div_ceil(SAMPLE / chunk).max(8);
+    let bit = K::truncate(1 << (K::BITS - 2));
+    for (place, key) in (start..).zip(keys) {
+        let (i, at) = (place / chunk / stretch, place / chunk % stretch);
+        let i = i as u32;
+        let chance = (i ^ i >> 7).wrapping_mul(0x9e37_79b1);
+        let seen = (u64::from(chance) * stretch as u64) >> 32;
+        if at as u64 != seen {
+            *key = K::truncate(key.widen() & !bit.widen());
+        }
+    }
 }
 
 /// From the lowest five eighths of all keys.
@@ -115,12 +140,13 @@ fn high_bit_clear<K: Word>(key: K) -> K {
     K::truncate(key.widen() >> 1)
 }
 
-/// Makes keys on the host, some at a time, and changes them there.
+/// Makes keys on the host, some at a time, and changes them there; `change(start, keys)` has those from a
+/// place on.
 pub(super) fn make<K: Word + Sample>(
     resident: &Resident,
     distribution: Distribution,
     keys: &mut Buffer<K>,
-    change: impl Fn(&mut [K]),
+    change: impl Fn(usize, &mut [K]),
 ) -> Result<()> {
     let n = keys.len();
     let generator =
@@ -129,7 +155,7 @@ pub(super) fn make<K: Word + Sample>(
     for start in (0..n).step_by(STRETCH) {
         let made = &mut made[..(n - start).min(STRETCH)];
         generator.fill(start, made);
-        change(made);
+        change(start, made);
         let stretch = keys.slice_mut(start..start + made.len())?;
         resident.rig.stream.write(made, stretch)?;
     }

@@ -181,7 +181,7 @@ fn each<K: Word + Sample>(
     let resident = Resident::open()?;
     for distribution in DISTRIBUTIONS {
         let mut keys = resident.rig.stream.alloc::<K>(n)?;
-        make(&resident, distribution, &mut keys, |_| {})?;
+        make(&resident, distribution, &mut keys, |_, _| {})?;
         let ran = sort(&resident, keys).context(distribution.name())?;
         ensure!(
             ran == ALGORITHM || distribution != Distribution::Uniform,
