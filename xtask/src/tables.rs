@@ -56,6 +56,7 @@ const DOCUMENTS: &[Document] = &[
             on_device::all,
             on_device::all,
             on_device::all,
+            on_device::all,
             on_device::contenders,
             on_device::all,
         ],
