@@ -84,7 +84,7 @@ fn machine_code_loads_and_ptx_does_too() {
             let module = Module::load_code(&device, image, code).unwrap();
             let kernel = module.kernel(name).unwrap();
             let kind = match code {
-                Code::Machine(_) => "cubin",
+                Code::Machine { .. } => "cubin",
                 Code::Ptx(_) => "ptx",
             };
             println!(
