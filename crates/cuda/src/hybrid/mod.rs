@@ -80,8 +80,8 @@ const TOGETHER_BITS: u32 = 10;
 /// Bits left in a cell, at most, where each number is counted; `kernels/hybrid/local_tally.cuh` has the same.
 const TALLY_BITS: u32 = 16;
 
-/// Rooms have more than their keys by one in so many.
-const LESS_THAN_ROOMS: usize = 16;
+/// Rooms have a place to spare for so many keys.
+const KEYS_A_SPARE: usize = 16;
 
 /// Bits that `refine` goes on by at a time.
 const PART_BITS: u32 = 8;
@@ -857,7 +857,7 @@ impl Arrays {
             (parts, layout.array(sizes.most_steps(n)))
         };
         refine(&mut of_refine);
-        let more = (all_keys / LESS_THAN_ROOMS).saturating_sub(of_refine.bytes());
+        let more = (all_keys / KEYS_A_SPARE).saturating_sub(of_refine.bytes());
         layout.array::<u8>(if has_rooms { more } else { 0 });
         let (parts, steps) = refine(&mut layout);
         let scratch = layout.array(all_keys);

@@ -256,7 +256,7 @@ mod tests {
                 )
             };
         }
-        assert_eq!(choice!(u32), (128, 12, 52, 112));
+        assert_eq!(choice!(u32), (120, 12, 52, 104));
         assert_eq!(choice!(u64), (136, 24, 64, 120));
         assert_eq!(choice!(u128), (160, 48, 88, 144));
         assert_eq!(
