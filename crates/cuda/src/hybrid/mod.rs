@@ -12,8 +12,8 @@
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
 //! | from 2^26 on, of 32 and 64 bits | before `count` comes `give_rooms`, and a partition into rooms; then what is between does nothing |
 //!
-//! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and if no cell is to be refined,
-//! the second partition writes these bits alone.
+//! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and of a bucket without a cell to
+//! be refined the second partition writes these bits alone.
 //!
 //! Some inputs are better sorted by digits from the lowest up. So where `refine` is launched and the
 //! choice is the engine's, a whole onesweep is enqueued behind, and the device decides which of the two
@@ -850,16 +850,14 @@ impl Arrays {
         let has_rooms = sizes.room_blocks > 0;
         let room_begins = layout.array(if has_rooms { buckets + 1 } else { 0 });
         let all_keys = n * (sizes.key_bits / 8) as usize;
-        // Nobody refines before rooms have been left.
-        let (before, mut of_refine) = (layout.bytes(), Layout::new());
-        let refine = |layout: &mut Layout| {
-            let parts = layout.array(n / sizes.piece + 1);
-            (parts, layout.array(sizes.most_steps(n)))
-        };
-        refine(&mut of_refine);
-        let more = (all_keys / KEYS_A_SPARE).saturating_sub(of_refine.bytes());
-        layout.array::<u8>(if has_rooms { more } else { 0 });
-        let (parts, steps) = refine(&mut layout);
+        // Nobody refines before rooms have been left, so that what refine has is room to spare.
+        let before = layout.bytes();
+        let parts = layout.array(n / sizes.piece + 1);
+        let steps = layout.array(sizes.most_steps(n));
+        if has_rooms {
+            let spare = layout.bytes() - before;
+            layout.array::<u8>((all_keys / KEYS_A_SPARE).saturating_sub(spare));
+        }
         let scratch = layout.array(all_keys);
         let rooms = layout.since(before);
         let result = layout.array(if sizes.composed { all_keys } else { 0 });
@@ -1046,9 +1044,9 @@ mod tests {
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start));
         assert!(own.iter().all(|place| place.start < place.end));
         // Rooms are what refine has, more if need be, and scratch.
-        let [.., before, parts, _, scratch, dictionary] = &own;
+        let [.., parts, _, scratch, dictionary] = &own;
         let rooms = place(arrays.rooms);
-        assert!(before.end <= rooms.start && rooms.start <= parts.start);
+        assert_eq!(rooms.start, parts.start);
         assert_eq!(rooms.end, scratch.end);
         assert!(arrays.rooms.len() >= n * size_of::<u64>() / 16 * 17);
         let (zeros, behind) = (place(arrays.zeros), place(arrays.behind));
