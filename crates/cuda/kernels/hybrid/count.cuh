@@ -4,7 +4,8 @@
 //     counts += counters
 //     few cells: the last block to be done lays them out (lay_out.cuh)
 //
-// Or, where many keys are common, it sifts these (sift.cuh).
+// Or, where many keys are common, it sifts these (sift.cuh); or it reads no more than a sample, which gives buckets
+// their rooms (rooms.cuh).
 //
 // A counter is half a word: 2^16 of them are 128 KB. One that has reached FULL gives up so many keys to
 // counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
@@ -15,13 +16,15 @@
 //
 // The window holds all keys if the probe has read all of them. If it has read a sample, some keys may
 // lie outside: tails are long. So each block says what the least and the greatest of its codes are, and
-// a second turn, which is always enqueued then, counts anew if need be; otherwise it does nothing.
+// a second turn, which is always enqueued then, counts anew if need be, or what a sample was not enough for; otherwise
+// it does nothing.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
 #pragma once
 
 #include "lay_out.cuh"
 #include "read.cuh"
+#include "rooms.cuh"
 #include "sift.cuh"
 #include "window.cuh"
 
@@ -33,6 +36,8 @@ struct Count {
     // Keys that a block reads at a time.
     static constexpr u32 TILE = THREADS * LANES * KEYS;
     using Sifts = Sift<Key, THREADS, LANES>;
+    using Room = Rooms<Key, THREADS>;
+    static_assert(sizeof(typename Room::Shared) <= sizeof(typename Sifts::Table), "there is always so much");
     static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
     // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
     static constexpr u32 MANY = 6;
@@ -71,13 +76,18 @@ struct Count {
         wait_for_earlier_kernels();
         u32 path = task.choice->path;
         if (turn == 0 && path == SIFT) return sift_common<Sifts>(task, counters, shared.lay_out.last);
-        if (path != HYBRID || task.in_rooms() || (turn > 0 && !task.choice->missed)) return;
+        if (path != HYBRID || (turn > 0 && !task.choice->missed && !task.choice->unroomy)) return;
         if (turn > 0) begin();
-        Window<Key> window(known_range(turn), task.cell_bits());
+        Range<Key> known = known_range(turn);
+        Window<Key> window(known, task.cell_bits());
         if (blockIdx.x == 0 && threadIdx.x == 0) {
             task.choice->base = window.base;
             task.choice->prefix = window.prefix;
             task.choice->low = window.low;
+        }
+        if (turn == 0 && Room::possible(task, window)) {
+            if (threadIdx.x == 0) task.ranges[task.probe_blocks + blockIdx.x] = known;
+            return Room(task, counters).run(window, shared.lay_out.last);
         }
 
         count(window);
@@ -95,7 +105,7 @@ struct Count {
 #pragma unroll 1
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
         } else if (alone) {
-            lay_out.run_alone(counts, turn > 0);
+            lay_out.run_alone(counts, turn > 0 && task.choice->missed);
         }
     }
 

@@ -1,7 +1,6 @@
 // The kernels of a hybrid sort, for one key width, SWEEPSORT_KEY_BITS.
 //
-//     probe, count, lay_out                 what is where
-//     give_rooms                            or, instead of the last two, room for what a sample lets expect
+//     probe, count, lay_out                 what is where; or room for what a sample lets expect
 //     partition_once, partition_twice       once; or twice
 //     partition_rooms                       the second time, from rooms
 //     local, local_large                    cells that fit a block, or a larger one
@@ -189,24 +188,14 @@ constexpr KernelShape RANKED_SHAPE = {T::Few::THREADS, T::Few::THREADS, 1, sizeo
 #endif
 
 #if !defined(__CUDACC_RTC__) && SWEEPSORT_KEY_BITS < 128
-// Grid: as many blocks as run at a time, or fewer.
-static_assert(sizeof(Rooms<Key>::Shared) <= SHARED_KB * 1024, "it does not fit");
-extern "C" __global__ void __launch_bounds__(Rooms<Key>::THREADS)
-give_rooms(const __grid_constant__ Task<Key> task) {
-    Rooms<Key>(task, shared_as<Rooms<Key>::Shared>()).run();
-}
-
 // Grid: at most as many blocks as run at a time, launched cooperatively.
 extern "C" __global__ void __launch_bounds__(T::Twice::THREADS, T::Twice::BLOCKS)
 partition_rooms(const __grid_constant__ Task<Key> task) {
     Partition<T::Twice>(shared_as<PartitionShared<T::Twice>>()).run_from_rooms(task);
 }
-constexpr KernelShape ROOMS_SHAPE = {
-    Rooms<Key>::THREADS, Rooms<Key>::THREADS * Rooms<Key>::VECTOR * Rooms<Key>::LEAST_STRETCH, Rooms<Key>::BLOCKS,
-    sizeof(Rooms<Key>::Shared)};
+constexpr bool HAS_ROOMS = true;
 #else
-// Of wider keys nothing is gained.
-constexpr KernelShape ROOMS_SHAPE = {0, 0, 0, 0};
+constexpr bool HAS_ROOMS = false;
 #endif
 
 #if SWEEPSORT_KEY_BITS == 32
@@ -280,5 +269,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     ALONE_DOUBLE_SHAPE,
     RANKED_SHAPE,
     {Weave<Key>::THREADS, Weave<Key>::TILE* Weave<Key>::KEYS, 1, sizeof(Weave<Key>::Shared)},
-    ROOMS_SHAPE,
+    {0, HAS_ROOMS, 0, 0},
 };

@@ -39,7 +39,7 @@ struct LayOut {
 
     __device__ void run() {
         wait_for_earlier_kernels();
-        if (task.choice->path != HYBRID || task.in_rooms()) return;
+        if (task.choice->path != HYBRID || task.choice->roomy) return;
         let_next_kernel_in();
         u32 first = blockIdx.x * THREADS, before = 0;
         const uint4* counts = reinterpret_cast<const uint4*>(task.counts);

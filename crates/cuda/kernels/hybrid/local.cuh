@@ -15,7 +15,6 @@
 // expected (places.cuh).
 #pragma once
 
-#include "halves.cuh"
 #include "line.cuh"
 #include "read.cuh"
 #include "task.cuh"
@@ -107,14 +106,9 @@ struct Local {
 
     __device__ Local(LocalShared<S>& shared) : shared(shared) {}
 
-    // Sorts codes by their lowest `bits` bits, in which alone they differ, and decodes them. `from` and
-    // `to` may be the same memory. All threads of the block come here; again after a barrier.
-    __device__ void sort(const Key* from, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
-        from += thread;
-        sort_codes([=](u32 i) { return from[i]; }, to, count, bits, codec);
-    }
-
-    // The same; `read(i)`: the code that comes i behind the thread's first.
+    // Sorts codes by their lowest `bits` bits, in which alone they differ, and decodes them; `read(i)`: the code
+    // that comes i behind the thread's first. They may be read from where `to` is. All threads of the block
+    // come here; again after a barrier.
     template <class Read>
     __device__ void sort_codes(Read read, Key* to, u32 count, u32 bits, const Codec<Key>& codec) {
         this->count = count;
@@ -585,9 +579,9 @@ __device__ inline void sort_cell(const Task<typename S::Key>& task, LocalShared<
     if (task.choice->large) task.clear_steps();
     let_next_kernel_in();
     if (cells.count == 0) return;
-    Local<S>(shared).sort(
-        task.buffer(task.partitioned()) + cells.begin, task.result + cells.begin, cells.count, cells.bits,
-        task.codec);
+    const auto* own = task.buffer(task.partitioned()) + cells.begin + threadIdx.x;
+    Local<S>(shared).sort_codes(
+        [=](u32 i) { return own[i]; }, task.result + cells.begin, cells.count, cells.bits, task.codec);
 }
 
 // What refine leaves.

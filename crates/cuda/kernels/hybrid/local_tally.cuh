@@ -8,9 +8,11 @@
 //
 // That is one atomic addition for each key, and hardly anything else that meets in a bank of shared
 // memory. Four equal keys run over, for one more in the next counter, so that all counters together are
-// less than the keys. Then the cell is left for local_refined, as a piece. So are cells of so many keys that
-// chance alone makes four of them equal, those of which a sample shows that there are few distinct keys, and
-// those of which one thread would have to list very many.
+// less than the keys. If that has happened once, in a cell in 25 of 4096 evenly spread keys, the number is found:
+// its keys are there, and its counter says none. It is counted three times, and listed once more. Otherwise the
+// cell is left for local_refined, as a piece. So are cells of so many keys that chance alone often makes four of
+// them equal, those of which a sample shows that there are few distinct keys, and those of which one thread would
+// have to list very many.
 //
 // A number is the lower half of a code, and often that is all that lies there of a key (Task::in_halves).
 //
@@ -44,6 +46,8 @@ struct TallyShared {
     alignas(16) u32 words[S::WORDS];
     // Of the scan.
     u32 sums[S::WARPS];
+    // That of which a fourth key has run over.
+    u32 number;
 };
 
 template <class S>
@@ -72,9 +76,53 @@ struct Tally {
         if (!suits(count, bits) || !tally(from, count, bits)) return false;
         u32 some, own = sum(some), begin = first, all = 0;
         bool crowded = exclusive(own, begin, all);
-        if (crowded || all != count) return false;
+        u32 lacking = count - all, owner = THREADS;
+        if (crowded || (lacking > 0 && !ran_over(shared, from, count, bits, lacking))) return false;
+        if (lacking > 0) {
+            // The number has one key less: its counter's owner inserts that.
+            u32 word = shared.number / S::COUNTERS;
+            owner = word / EACH;
+            if (thread > owner) begin += lacking;
+            if (thread == owner) {
+                shared.words[word + owner] -= 1u << shared.number % S::COUNTERS * S::COUNTER_BITS;
+                some |= 1u << word % EACH;
+                own += lacking - 1;
+            }
+        }
         list(begin, begin + own, some);
+        if (thread == owner) insert(shared.number, begin, begin + own);
         return true;
+    }
+
+    // So many are lacking, since counters have run over. Whether that was once, by the fourth of a number's keys:
+    // then one lacks three, for there is one more in the next counter, or four, where the word has no next. Which
+    // number it is. (A function of its own, lest it take registers of all else.)
+    template <class Word>
+    __device__ __noinline__ static bool ran_over(
+        TallyShared<S>& shared, const Word* from, u32 count, u32 bits, u32 lacking) {
+        if (lacking < 3 || lacking > 4) return false;
+        constexpr u32 NONE = ~0u, BATCH = 18;
+        u32 found = NONE;
+        for (u32 i = threadIdx.x; i < count; i += BATCH * THREADS) {
+            u32 word[BATCH];
+#pragma unroll
+            for (u32 j = 0; j < BATCH; j++) word[j] = from[min(i + j * THREADS, count - 1)];
+#pragma unroll
+            for (u32 j = 0; j < BATCH; j++) {
+                u32 number = word[j] << (32 - bits) >> (32 - S::NUMBER_BITS), at = number / S::COUNTERS;
+                u32 counters = shared.words[at + at / EACH];
+                if (!(counters >> number % S::COUNTERS * S::COUNTER_BITS & 3)) found = number;
+            }
+        }
+        if (found != NONE) shared.number = found;
+        return __syncthreads_or(found != NONE);
+    }
+
+    // One more, among the thread's numbers from place `begin` to `end`.
+    __device__ void insert(u32 number, u32 begin, u32 end) {
+        u32 to = end;
+        for (; to > begin && shared.sorted[to - 1] > number; to--) shared.sorted[to] = shared.sorted[to - 1];
+        shared.sorted[to] = u16(number);
     }
 
     // What is in order becomes words; above its bits codes are `cell`.
@@ -106,7 +154,7 @@ struct Tally {
         clear();
         // So many pairs of evenly spread keys: in one cell of 500 two are equal.
         u32 x = vector[0].x, second = HALVES ? __byte_perm(x, 0, 0x1032) : vector[0].y;
-        if (__syncthreads_or(left > 0 && x == second)) return false;
+        if (__syncthreads_count(left > 0 && x == second) > 1) return false;
         // What brings the number to the upper half, and twice its counter to the lowest five bits.
         u32 to_upper = u32(1ull << (32 - bits)), to_lower = to_upper >> (S::NUMBER_BITS - 1);
         asm volatile("" : "+r"(to_upper), "+r"(to_lower));
@@ -161,12 +209,7 @@ struct Tally {
     // The sum of what the threads before gave is added to `before`, that of all to `all`. Whether one gave
     // too much.
     __device__ bool exclusive(u32 own, u32& before, u32& all) {
-        u32 sum = own;
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            u32 left = __shfl_up_sync(ALL_LANES, sum, step);
-            if (lane >= step) sum += left;
-        }
+        u32 sum = scan_of_warp(own);
         if (lane == WARP - 1) shared.sums[warp] = sum;
         bool crowded = __syncthreads_or(own > MOST_OF_A_THREAD);
         before += sum - own;

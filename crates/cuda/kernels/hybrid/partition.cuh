@@ -86,7 +86,7 @@ struct PartitionShared {
     // This tile and the next.
     PartitionTile tile[2];
     // Read anew where they are used: else the compiler keeps what it makes of them, and spills.
-    volatile u32 level, shift, mask;
+    volatile u32 level, rooms, shift, mask;
     // Whether the source's words are not yet codes less base.
     volatile u32 encodes;
     Key base;
@@ -229,9 +229,9 @@ struct Partition {
             count_as<false>(count);
     }
 
-    // Counts become places, their exclusive scan; no bases are known yet. A thread has four neighbours of the lower half of the
-    // counters, and four of the upper if there are more than the block has at a time; the halves' sums
-    // are scanned in one word.
+    // Counts become places, their exclusive scan; no bases are known yet. A thread has four neighbours of the
+    // lower half of the counters, and four of the upper if there are more than the block has at a time; the
+    // halves' sums are scanned in one word.
     __device__ void scan(u32 count) {
         constexpr u32 HALF = 4 * THREADS, HALVES = S::COUNTERS > HALF ? 2 : 1;
         u32 lane = thread % WARP, warp = thread / WARP, counters = digits() * COPIES;
@@ -378,12 +378,13 @@ struct Partition {
         if (thread == 0) {
             Key base = task.choice->base;
             shared.level = level;
+            shared.rooms = task.choice->roomy;
             shared.buckets = buckets;
             shared.base = base;
             shared.encodes = level != SECOND && source.encodes(base);
         }
-        if (Source::ROOMS) __syncthreads();
         if (Source::ROOMS) {
+            __syncthreads();
             set_rooms(task);
         } else if (level != SECOND) {
             if (thread == 0) {
@@ -429,7 +430,7 @@ struct Partition {
     }
 
     __device__ Key* to(const Task<Key>& task) const {
-        return shared.level == FIRST ? task.scratch : shared.level == SECOND ? task.result : task.rooms;
+        return shared.level == SECOND ? task.result : shared.rooms ? task.rooms : task.scratch;
     }
 
     // In rooms a bucket's counts are its cursors.
@@ -441,9 +442,9 @@ struct Partition {
 
     // The place of some keys of a digit, as its cursor has it.
     __device__ u32 settle(const Task<Key>& task, const PartitionTile& tile, u32 digit, u32 place, u32 own) const {
-        if (ROOMY && shared.level == INTO_ROOMS && place + own > task.room_begins[digit + 1]) {
-            // All of this will be done anew; it goes where no harm is done.
-            task.choice->overflow = 1;
+        if (ROOMY && shared.level == FIRST && shared.rooms && place + own > task.room_begins[digit + 1]) {
+            // All of this is in vain; it goes where no harm is done.
+            task.choose(ONESWEEP);
             return 0;
         }
         // The cell's begin once more: words are halves of keys.
@@ -523,7 +524,7 @@ struct Partition {
         zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
         if (task.choice->path != HYBRID) return;
-        if (level == INTO_ROOMS ? !task.choice->roomy : task.in_rooms() != Source::ROOMS) return;
+        if (level == SECOND && task.choice->roomy != Source::ROOMS) return;
         set_buckets(task, level, source);
         find(task, blockIdx.x, shared.tile[0], thread);
         __syncthreads();

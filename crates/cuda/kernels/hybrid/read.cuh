@@ -1,4 +1,5 @@
-// Each key of the source once, by all blocks of the grid, in vectors of 16 bytes.
+// Reading: of the source each key once, by all blocks of the grid, in vectors of 16 bytes; and of what partitions
+// have left, in halves or whole.
 //
 // A thread's vectors lie as far apart as the grid has threads, so that any number of keys is spread over
 // all of them; LANES of them are one round, read at once.
@@ -68,5 +69,31 @@ struct Reader {
     __device__ void load(uint4 (&vector)[LANES], u32 round) const {
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) vector[j] = load(round, j);
+    }
+};
+
+// Codes where the partitions have left them: whole, or of 32 bits the lower halves alone, if a cell tells
+// the rest (Task::in_halves).
+template <class Key>
+struct CodeReader {
+    // From the thread's first on.
+    const Key* whole;
+    // Null: there are whole codes.
+    const u16* halves = nullptr;
+    u32 above = 0;
+
+    // Of a side, from `begin` on.
+    __device__ CodeReader(const Task<Key>& task, u32 side, u32 begin)
+        : whole(task.buffer(side) + begin + threadIdx.x) {
+        if (sizeof(Key) != sizeof(u32) || side < IN_HALVES) return;
+        halves = task.halves(begin) + threadIdx.x;
+        above = task.upper_bits(side - IN_HALVES) << task.choice->low;
+    }
+
+    // The code that comes i behind the thread's first.
+    __device__ Key operator()(u32 i) const {
+        if constexpr (sizeof(Key) == sizeof(u32))
+            if (halves) return above | halves[i];
+        return whole[i];
     }
 };

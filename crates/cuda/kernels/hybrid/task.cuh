@@ -9,9 +9,9 @@
 //     refine      cells that are too large, by their next digits, until all pieces fit (refine.cuh)
 //     local       each of these pieces
 //
-// or, of many keys, instead of count, lay_out and both partitions
+// or, of many keys, instead of counting them
 //
-//     give_rooms  room for each bucket, by a larger sample (rooms.cuh)
+//     count       reads a larger sample, which gives each bucket room (rooms.cuh)
 //     partition   into these rooms; then to cells, which the blocks of a bucket count together
 //
 // or, where many keys are common, count and weave, with the onesweep between (dictionary.cuh).
@@ -24,9 +24,10 @@
 // bucket with one atomic on the bucket's cursor.
 //
 // One partition: SOURCE to SCRATCH; local: SCRATCH to RESULT. Two: SOURCE to SCRATCH, or to ROOMS, which are
-// SCRATCH and what lies before it, to RESULT; local: in place. Where a cell says the upper half of its keys, the second partition writes lower halves alone
-// (halves). SOURCE and RESULT may be the same memory. The first read of SOURCE that moves keys encodes
-// them; local's write to RESULT decodes them; count and probe encode for themselves.
+// SCRATCH and what lies before it, to RESULT; local: in place. Where a cell says the upper half of its keys, the
+// second partition writes lower halves alone (halves). SOURCE and RESULT may be the same memory. The first read
+// of SOURCE that moves keys encodes them; local's write to RESULT decodes them; count and probe encode for
+// themselves.
 #pragma once
 
 #include "../codec.cuh"
@@ -144,11 +145,10 @@ struct Dictionary;
 
 // Which partition.
 enum Level : u32 {
-    // By the first digit; as the counts say, or into rooms.
+    // By the first digit.
     FIRST = 0,
     // By the second.
     SECOND = 1,
-    INTO_ROOMS = 2,
     LEVELS
 };
 
@@ -169,8 +169,8 @@ struct Choice {
     u32 low;
     // Whether keys lie outside of the window that the probe's sample shows (count.cuh).
     u32 missed;
-    // Whether buckets have rooms; and whether one of them has turned out to be too small.
-    u32 roomy, overflow;
+    // Whether a sample has given buckets their rooms; or has shown that all keys are to be counted (rooms.cuh).
+    u32 roomy, unroomy;
     // Blocks of a kernel that are done, where the last one goes on.
     u32 done;
     // Tickets of the partitions' tiles.
@@ -264,9 +264,6 @@ struct Task {
     __device__ Digit first_digit() const { return Digit{choice->low + b_bits, (1u << a_bits) - 1}; }
 
     __device__ Digit second_digit() const { return Digit{choice->low, (1u << b_bits) - 1}; }
-
-    // Whether the first partition has left the keys in rooms. Known when it is done.
-    __device__ bool in_rooms() const { return choice->roomy && !choice->overflow; }
 
     // A cell that is for larger blocks, or to be refined.
     __device__ void tell_large(u32 cell, u32 keys) const {

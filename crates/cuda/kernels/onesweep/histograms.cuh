@@ -34,9 +34,6 @@ struct Histograms {
     static constexpr u32 BLOCKS = THREADS == 1024 ? 1 : 3;
 #endif
 
-    // Narrower keys have hardly a pass to spare; wider ones have no atomic exchange.
-    static constexpr bool SEEKS_FEW = sizeof(Key) == 4 || sizeof(Key) == 8;
-
     // Keys are read in vectors of 16 bytes, so many a thread at a time.
     static constexpr u32 LANES = 4;
     static constexpr u32 KEYS = 16 / sizeof(Key);
@@ -113,7 +110,7 @@ struct Histograms {
 
     __device__ void clear_counters() {
         for (u32 i = threadIdx.x; i < WORDS; i += THREADS) counters[i] = 0;
-        if constexpr (SEEKS_FEW) FewCodes<Key>(shared.codes).clear(seeks_few());
+        if constexpr (Codes<Key>::SOUGHT) FewCodes<Key>(shared.codes).clear(seeks_few());
         __syncthreads();
     }
 
@@ -160,7 +157,7 @@ struct Histograms {
 #pragma unroll
                     for (u32 k = 0; k < KEYS; k++) count(vector[j].key[k]);
         }
-        if constexpr (SEEKS_FEW)
+        if constexpr (Codes<Key>::SOUGHT)
             if (seeks_few()) note_codes(keys, n);
         __syncthreads();
 
@@ -175,10 +172,10 @@ struct Histograms {
             if (sum) atomicAdd(&task.histograms[i], u64(sum));
         }
         FewCodes<Key> all(task.agreed->codes);
-        if constexpr (SEEKS_FEW) all.merge(shared.codes);
+        if constexpr (Codes<Key>::SOUGHT) all.merge(shared.codes);
         if (!last_block(task.agreed->arrived, shared.last)) return;
         u32 implied = 0;
-        if constexpr (SEEKS_FEW) implied = all.implied(shared.codes, shared.lowest);
+        if constexpr (Codes<Key>::SOUGHT) implied = all.implied(shared.codes, shared.lowest);
         Begins<Key>::run(task, shared.begins, implied);
     }
 };

@@ -68,10 +68,12 @@ constexpr u32 GO = 1, SORT_REST = 2;
 // Codes of which there are few (distinct.cuh), of 32 and 64 bits.
 template <class Key>
 struct Codes {
+    // Narrower keys have hardly a pass to spare; wider ones have no atomic exchange.
+    static constexpr bool SOUGHT = sizeof(Key) == 4 || sizeof(Key) == 8;
     static constexpr u32 SLOTS = 256;
     // Whether there are too many of them.
     u32 many;
-    Key codes[sizeof(Key) == 4 || sizeof(Key) == 8 ? SLOTS : 1];
+    Key codes[SOUGHT ? SLOTS : 1];
 };
 
 // What blocks that wait for each other agree on; of others, which one is the last. It begins as zeros.

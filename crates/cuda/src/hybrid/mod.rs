@@ -10,7 +10,7 @@
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
-//! | from 2^26 on, of 32 and 64 bits | before `count` comes `give_rooms`, and a partition into rooms; then what is between does nothing |
+//! | from 2.5 · 10^7 on, of 64 bits 1.26 · 10^7 | `count` may read but a sample, and give buckets rooms; then `partition_rooms` is the second partition |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and of a bucket without a cell to
 //! be refined the second partition writes these bits alone.
@@ -43,7 +43,7 @@ use crate::onesweep::{Front, Payload, Places, Sweep};
 use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
-use task::{Choice, FIRST, INTO_ROOMS, ONESWEEP, Part, Piece, Range, SECOND, SIFT, Step, Task};
+use task::{Choice, FIRST, ONESWEEP, Part, Piece, Range, SECOND, SIFT, Step, Task};
 use tuning::{CellBits, MOST_CELL_BITS, Tuning};
 
 pub use composites::Composites;
@@ -112,7 +112,8 @@ mod row {
     pub const ALONE_DOUBLE: usize = 19;
     pub const RANKED: usize = 20;
     pub const WEAVE: usize = 21;
-    pub const GIVE_ROOMS: usize = 22;
+    /// Whether buckets may have rooms: one, or nothing.
+    pub const ROOMS: usize = 22;
 }
 
 /// A sort, decided.
@@ -177,6 +178,8 @@ struct Apart {
     finding: Finding,
     /// For each partition.
     partitions: Vec<Launch>,
+    /// The second one where buckets have rooms, if they may; its blocks wait for each other.
+    partition_rooms: Option<Launch>,
     /// Goes on beside `local`.
     local_large: Launch,
     local: Launch,
@@ -193,17 +196,6 @@ struct Finding {
     counts: u32,
     /// Where there are too many cells for the last block that counts.
     lay_out: Option<Launch>,
-    /// Where a sample may be enough instead.
-    rooms: Option<Rooms>,
-}
-
-/// What gives buckets their rooms, brings keys there, and from there to their cells.
-#[derive(Clone, Debug)]
-struct Rooms {
-    give: Launch,
-    into: Launch,
-    /// Its blocks wait for each other.
-    from: Launch,
 }
 
 /// What the sizes of arrays follow from, besides the number of keys.
@@ -465,7 +457,6 @@ impl<'a> Kernels<'a> {
             count,
             counts: 1 + u32::from(samples),
             lay_out,
-            rooms: None,
         })
     }
 
@@ -545,25 +536,14 @@ impl<'a> Kernels<'a> {
         })
     }
 
-    /// What gives rooms to the buckets of so many keys; partitions have these grids. PTX for older drivers has no
-    /// such kernels.
-    fn rooms(
-        &self,
-        n: usize,
-        bits: CellBits,
-        first: &Launch,
-        second: Grid,
-    ) -> Result<Option<Rooms>> {
-        let shape = self.shapes.get(row::GIVE_ROOMS)?;
-        if shape.tile == 0 || bits.b < 2 {
+    /// What partitions the second time, from rooms, with the grid of what does it otherwise. PTX for older drivers
+    /// has no such kernel.
+    fn partition_rooms(&self, bits: CellBits, second: Grid) -> Result<Option<Launch>> {
+        if self.shapes.get(row::ROOMS)?.tile == 0 || bits.b < 2 {
             return Ok(None);
         }
-        let from = self.module.kernel("partition_rooms")?;
-        Ok(Some(Rooms {
-            give: self.persistent("give_rooms", shape, n.div_ceil(shape.tile as usize))?,
-            into: first.clone(),
-            from: (from, second.dependent_if(false).cooperative()),
-        }))
+        let kernel = self.module.kernel("partition_rooms")?;
+        Ok(Some((kernel, second.dependent_if(false).cooperative())))
     }
 
     /// In a launch for each step.
@@ -574,7 +554,7 @@ impl<'a> Kernels<'a> {
         let digits = shape(row::PARTITION_ONCE_DIGITS)?.tile;
         let tuning = tuning.fitted(digits as usize, large.tile as usize);
         let behind = self.behind(n, spec)?;
-        let mut finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
+        let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let (partition, tiles) = match bits.partitions() {
             1 => ("partition_once", once),
@@ -586,18 +566,20 @@ impl<'a> Kernels<'a> {
             tiles,
             n.div_ceil(LEAST_ROWS * tiles.threads as usize),
         )?;
-        let (partitions, tile) = match bits.partitions() {
-            1 => (vec![first], 0),
+        let (partitions, partition_rooms, tile) = match bits.partitions() {
+            1 => (vec![first], None, 0),
             _ => {
                 let together = tiles.together(&first.0, self.device.facts())? as usize;
                 let tile = even_tile(n, bits, tiles, together);
                 // The last tile of each bucket may be short.
                 let most = n.div_ceil(tile as usize) + (1 << bits.a);
                 let second = self.persistent(partition, tiles, most)?;
-                if behind.is_some() && n >= tuning.rooms {
-                    finding.rooms = self.rooms(n, bits, &first, second.1)?;
-                }
-                (vec![first, second], tile)
+                // Where a room turns out to be too small, the onesweep sorts.
+                let rooms = match behind.is_some() && n >= tuning.rooms {
+                    true => self.partition_rooms(bits, second.1)?,
+                    false => None,
+                };
+                (vec![first, second], rooms, tile)
             }
         };
 
@@ -609,10 +591,9 @@ impl<'a> Kernels<'a> {
         };
         let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
         let sizes = Sizes {
-            room_blocks: finding
-                .rooms
+            room_blocks: partition_rooms
                 .as_ref()
-                .map_or(0, |rooms| rooms.from.1.blocks().x),
+                .map_or(0, |(_, grid)| grid.blocks().x),
             dictionary: if sifts {
                 dictionary_bytes(self.width)
             } else {
@@ -628,6 +609,7 @@ impl<'a> Kernels<'a> {
         let steps = Steps::Apart(Box::new(Apart {
             finding,
             partitions,
+            partition_rooms,
             local_large: self.persistent("local_large", large, bits.cells())?,
             local: self.launch(name, local.grid(bits.cells() as u32))?,
         }));
@@ -715,8 +697,8 @@ impl Cells {
                 for (partition, level) in apart.partitions.iter().zip([FIRST, SECOND]) {
                     launch_with(partition, level)?;
                 }
-                if let Some(rooms) = &apart.finding.rooms {
-                    launch(&rooms.from)?;
+                if let Some(partition) = &apart.partition_rooms {
+                    launch(partition)?;
                 }
                 end(clock, Stage::Scatter, stream)?;
                 launch(&apart.local_large)?;
@@ -787,14 +769,6 @@ impl Finding {
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(task)]) }
         };
         launch(&self.probe)?;
-        if let Some(rooms) = &self.rooms {
-            launch(&rooms.give)?;
-            end(clock, Stage::Histogram, stream)?;
-            let (partition, grid) = &rooms.into;
-            // SAFETY: the caller's promise.
-            unsafe { stream.launch(partition, *grid, args![Argument::plain(task), INTO_ROOMS])? };
-            end(clock, Stage::Scatter, stream)?;
-        }
         let (count, grid) = &self.count;
         for turn in 0..self.counts {
             // SAFETY: the caller's promise.

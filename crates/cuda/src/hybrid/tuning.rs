@@ -72,7 +72,7 @@ const NARROWEST: Tuning = Tuning {
     once: 1 << 23,
     cell: [4096, 4096],
     most_bits: 10,
-    rooms: 1 << 26,
+    rooms: 3 << 23,
 };
 
 const TABLE: [Tuning; 3] = [
@@ -81,6 +81,7 @@ const TABLE: [Tuning; 3] = [
         width: Width::W64,
         alone: 4096,
         most_bits: 11,
+        rooms: 3 << 22,
         ..NARROWEST
     },
     Tuning {
