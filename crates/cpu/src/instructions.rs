@@ -1,4 +1,4 @@
-//! The instructions that a machine has, and habits of some.
+//! The instructions that a machine has, habits of some, and a cache's size.
 
 /// Which instructions a sort may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,4 +53,29 @@ pub(crate) fn stores_wait() -> bool {
     }
     #[cfg(not(target_arch = "x86_64"))]
     false
+}
+
+/// Bytes of a core's second level cache, as the processor tells; 2 MiB where none does.
+pub(crate) fn second_cache_bytes() -> usize {
+    const UNKNOWN: usize = 2 << 20;
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        use std::sync::LazyLock;
+
+        const CACHES: u32 = 0x8000_0006;
+        static BYTES: LazyLock<usize> = LazyLock::new(|| {
+            if __cpuid(0x8000_0000).eax < CACHES {
+                return UNKNOWN;
+            }
+            // In the upper half, as so many KiB.
+            match __cpuid(CACHES).ecx >> 16 {
+                0 => UNKNOWN,
+                kib => (kib as usize) << 10,
+            }
+        });
+        *BYTES
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    UNKNOWN
 }

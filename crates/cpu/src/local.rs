@@ -21,16 +21,16 @@ use sweepsort_core::Word;
 
 use crate::classify::BucketBits;
 use crate::columns::{Columns, Payload, Pieces};
-use crate::instructions::{Instructions, stores_wait};
+use crate::instructions::{Instructions, second_cache_bytes, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
-    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, ONE_BYTES, ONE_KEYS_BYTES, ONE_PARTS_BYTES,
-    PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64,
-    SAMPLED_BITS,
+    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES,
+    ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES,
+    QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS,
 };
 use joined::Joined;
 use passes::{Passes, Tables};
@@ -49,6 +49,8 @@ pub(crate) struct Shape {
     /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local
     /// sorts.)
     fewer_sampled: bool,
+    /// Bytes of a core's second level cache.
+    cache: usize,
 }
 
 impl Shape {
@@ -61,6 +63,7 @@ impl Shape {
             vectors,
             parts: vectors && payload == 0 && instructions == Instructions::Avx512,
             fewer_sampled: vectors && (key == 4 || instructions == Instructions::Avx512),
+            cache: second_cache_bytes(),
         }
     }
 
@@ -104,7 +107,11 @@ impl Shape {
     /// enough, there is a second partition in any case.
     pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> BucketBits {
         let bits = self.even_bits(n, threads);
-        let most = self.most_records(bytes) / 32 * 31;
+        let cached = match self.is_keys_for_vectors() && self.record == 4 {
+            true => self.cache.max(LOCAL_CACHE_MIN) / 4 * LOCAL_CACHE_FOURTHS,
+            false => bytes,
+        };
+        let most = self.most_records(bytes.min(cached)) / 32 * 31;
         let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
         let found = (bits..=bits_most).find(|bits| n >> bits <= most);
         self.with_sampled(found.unwrap_or(bits), n, threads, bytes)
@@ -669,16 +676,22 @@ mod tests {
     /// they do; then as many as of a further partition.
     #[test]
     fn first_buckets_are_as_many_as_need_be() {
-        for (record, threads, most, bits_most) in [
-            (4, 1, 196_540, 11),
-            (8, 1, 98_580, 11),
-            (8, 2, 98_580, 11),
-            (16, 2, 49_290, 11),
-            (16, 4, 49_290, 10),
-            (8, 16, 98_580, 8),
+        for (record, threads, cache, most, bits_most) in [
+            (4, 1, 4 << 20, 196_540, 11),
+            (4, 1, 2 << 20, 196_540, 11),
+            (4, 1, 1 << 20, 98_270, 11),
+            (4, 1, 1 << 19, 98_270, 11),
+            (8, 1, 1 << 20, 98_580, 11),
+            (8, 2, 2 << 20, 98_580, 11),
+            (16, 2, 1 << 20, 49_290, 11),
+            (16, 4, 1 << 20, 49_290, 10),
+            (8, 16, 1 << 20, 98_580, 8),
         ] {
             let key = record.min(8);
-            let shape = Shape::new(Instructions::Avx512, key, record - key);
+            let shape = Shape {
+                cache,
+                ..Shape::new(Instructions::Avx512, key, record - key)
+            };
             for bits in 8..=bits_most {
                 let next = if bits == bits_most { 8 } else { bits + 1 };
                 let last = ((most + 1) << bits) - 1;
@@ -705,7 +718,11 @@ mod tests {
             (Avx2, 8, 10_000_000, 2, (8, 8)),
             (Portable, 4, 10_000_000, 2, (8, 8)),
         ] {
-            let found = Shape::new(instructions, record, 0).first_bits(n, threads, LOCAL_BYTES);
+            let shape = Shape {
+                cache: 2 << 20,
+                ..Shape::new(instructions, record, 0)
+            };
+            let found = shape.first_bits(n, threads, LOCAL_BYTES);
             let found = (found.even, found.sampled);
             assert_eq!(found, expected, "{instructions:?} {record} {n} {threads}");
         }

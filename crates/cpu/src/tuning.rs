@@ -65,6 +65,13 @@ pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
 /// records of 8 bytes, for a quarter of 16. So 10^8 records need one partition alone.
 pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
+/// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it: so many fourths of
+/// the second level cache, which is as much where that has 2 MiB. They are sorted in slots of half the width.
+pub(crate) const LOCAL_CACHE_FOURTHS: usize = 5;
+
+/// But as for a cache of so many bytes where it has less: smaller ones were not tried.
+pub(crate) const LOCAL_CACHE_MIN: usize = 1 << 20;
+
 /// Up to so many bytes of slots, records are a single bucket where one thread sorts them: more were slower than a
 /// partition, of 16 bytes each, and skewed ones of 8.
 pub(crate) const ONE_BYTES: usize = 4 << 20;
