@@ -11,7 +11,7 @@ use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 use crate::blocks::Blocks;
 use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
-use crate::instructions::Instructions;
+use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::local::{Local, Shape, Tie, few, passes};
 use crate::pool::{Crew, Pool};
@@ -134,8 +134,9 @@ impl Measure {
 
     /// Bits that number the buckets of the first partition.
     fn first_bits(&self, threads: usize) -> BucketBits {
+        let bytes = self.local_bytes(threads);
         self.shape
-            .first_bits(self.n, threads, self.local_bytes(threads))
+            .first_bits(self.n, threads, bytes, second_cache_bytes())
     }
 
     /// Records that the first partition's room has places for.

@@ -21,7 +21,7 @@ use sweepsort_core::Word;
 
 use crate::classify::BucketBits;
 use crate::columns::{Columns, Payload, Pieces};
-use crate::instructions::{Instructions, second_cache_bytes, stores_wait};
+use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
@@ -49,8 +49,6 @@ pub(crate) struct Shape {
     /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local
     /// sorts.)
     fewer_sampled: bool,
-    /// Bytes of a core's second level cache.
-    cache: usize,
 }
 
 impl Shape {
@@ -63,7 +61,6 @@ impl Shape {
             vectors,
             parts: vectors && payload == 0 && instructions == Instructions::Avx512,
             fewer_sampled: vectors && (key == 4 || instructions == Instructions::Avx512),
-            cache: second_cache_bytes(),
         }
     }
 
@@ -104,11 +101,17 @@ impl Shape {
 
     /// The same for the first partition, which may have more of them: so many that a local sort with `bytes`
     /// bytes of memory takes each bucket, with some to spare for one that is larger than others. Where none are
-    /// enough, there is a second partition in any case.
-    pub(crate) fn first_bits(self, n: usize, threads: usize, bytes: usize) -> BucketBits {
+    /// enough, there is a second partition in any case. `cache`: bytes of a core's second level cache.
+    pub(crate) fn first_bits(
+        self,
+        n: usize,
+        threads: usize,
+        bytes: usize,
+        cache: usize,
+    ) -> BucketBits {
         let bits = self.even_bits(n, threads);
         let cached = match self.is_keys_for_vectors() && self.record == 4 {
-            true => self.cache.max(LOCAL_CACHE_MIN) / 4 * LOCAL_CACHE_FOURTHS,
+            true => cache.max(LOCAL_CACHE_MIN) / 4 * LOCAL_CACHE_FOURTHS,
             false => bytes,
         };
         let most = self.most_records(bytes.min(cached)) / 32 * 31;
@@ -688,15 +691,12 @@ mod tests {
             (8, 16, 1 << 20, 98_580, 8),
         ] {
             let key = record.min(8);
-            let shape = Shape {
-                cache,
-                ..Shape::new(Instructions::Avx512, key, record - key)
-            };
+            let shape = Shape::new(Instructions::Avx512, key, record - key);
             for bits in 8..=bits_most {
                 let next = if bits == bits_most { 8 } else { bits + 1 };
                 let last = ((most + 1) << bits) - 1;
                 let found =
-                    [last, last + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES).even);
+                    [last, last + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES, cache).even);
                 assert_eq!(found, [bits, next], "{last} records of {record}, {threads}");
             }
         }
@@ -718,11 +718,8 @@ mod tests {
             (Avx2, 8, 10_000_000, 2, (8, 8)),
             (Portable, 4, 10_000_000, 2, (8, 8)),
         ] {
-            let shape = Shape {
-                cache: 2 << 20,
-                ..Shape::new(instructions, record, 0)
-            };
-            let found = shape.first_bits(n, threads, LOCAL_BYTES);
+            let shape = Shape::new(instructions, record, 0);
+            let found = shape.first_bits(n, threads, LOCAL_BYTES, 2 << 20);
             let found = (found.even, found.sampled);
             assert_eq!(found, expected, "{instructions:?} {record} {n} {threads}");
         }
