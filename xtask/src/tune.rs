@@ -121,6 +121,8 @@ const INPUTS: &[Inputs] = &[
         "2^24,2^27",
         "uniform,normal,sorted",
     ),
+    inputs("hybrid/quantile", &[64], "2^24,2^27", "and2"),
+    inputs("hybrid/quantile_cell", &[64], "2^24,2^27", "and2"),
     inputs("hybrid/values", WIDER, "2^24,2^27", "uniform,normal,sorted"),
     inputs("hybrid/refine", WIDER, "2^24,2^27", "zipf,and3,and5"),
     inputs("hybrid/piece", WIDER, "2^24,2^27", "zipf,and3,and5"),

@@ -26,6 +26,7 @@
 //! | `hybrid/forced` | algorithms asked for by name: what each sorts, and what it refuses |
 //! | `hybrid/canaries` | keys alone at every address, workspaces that hold anything |
 //! | `hybrid/sift` | keys of which many are common, with every kind of others |
+//! | `hybrid/quantiles` | skewed keys, and what misleads a sample of them |
 //! | `hybrid/graph` | one graph for each width and size, replayed with every pattern |
 //! | `hybrid/streams` | keys alone of all widths sorted at once, two streams sharing a plan |
 //! | `few/…` | few keys with values and indexes, by any bits: one block, around every size where it changes |

@@ -5,7 +5,8 @@
 //     few cells: the last block to be done lays them out (lay_out.cuh)
 //
 // Or, where many keys are common, it sifts these (sift.cuh); or it reads no more than a sample, which gives buckets
-// their rooms (rooms.cuh).
+// their rooms (rooms.cuh); or, where quantiles are to tell the cells, it makes their table of a sample, and gives rooms
+// in its second turn (quantile.cuh).
 //
 // A counter is half a word: 2^16 of them are 128 KB. One that has reached FULL gives up so many keys to
 // counts: whoever sees it so when adding empties it after its round. So it never grows by more than all
@@ -19,7 +20,7 @@
 // a second turn, which is always enqueued then, counts anew if need be, or what a sample was not enough for; otherwise
 // it does nothing.
 //
-// Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes.
+// Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes, and at least Others.
 #pragma once
 
 #include "lay_out.cuh"
@@ -37,7 +38,18 @@ struct Count {
     static constexpr u32 TILE = THREADS * LANES * KEYS;
     using Sifts = Sift<Key, THREADS, LANES>;
     using Room = Rooms<Key, THREADS>;
-    static_assert(sizeof(typename Room::Shared) <= sizeof(typename Sifts::Table), "there is always so much");
+    using Q = Quantiles<Key>;
+    // Rooms of quantiles: the table, and what gives rooms.
+    struct RoomsOfQuantiles {
+        u32 table[Q::WORDS];
+        typename Room::Shared rooms;
+    };
+    // What else may lie where the counters are.
+    union Others {
+        typename Sifts::Table sift;
+        typename Learn<Key, THREADS>::Shared learn;
+        RoomsOfQuantiles rooms;
+    };
     static_assert(THREADS * LANES * KEYS < FULL, "a counter could run over");
     // Of a warp's lanes, so many with one cell make it worth while to count this cell apart.
     static constexpr u32 MANY = 6;
@@ -76,6 +88,8 @@ struct Count {
         wait_for_earlier_kernels();
         u32 path = task.choice->path;
         if (turn == 0 && path == SIFT) return sift_common<Sifts>(task, counters, shared.lay_out.last);
+        if constexpr (Q::WORTH)
+            if (path == QUANTILES) return turn == 0 ? learn() : give_rooms_to_quantiles();
         if (path != HYBRID || (turn > 0 && !task.choice->missed && !task.choice->unroomy)) return;
         if (turn > 0) begin();
         Range<Key> known = known_range(turn);
@@ -87,7 +101,8 @@ struct Count {
         }
         if (turn == 0 && Room::possible(task, window)) {
             if (threadIdx.x == 0) task.ranges[task.probe_blocks + blockIdx.x] = known;
-            return Room(task, counters).run(window, shared.lay_out.last);
+            Digit bucket{window.low + task.b_bits, (1u << task.a_bits) - 1};
+            return Room(task, counters).run([=](Key code) { return bucket.of(code); }, shared.lay_out.last);
         }
 
         count(window);
@@ -107,6 +122,20 @@ struct Count {
         } else if (alone) {
             lay_out.run_alone(counts, turn > 0 && task.choice->missed);
         }
+    }
+
+    // What quantiles are made of.
+    __device__ void learn() {
+        // Nothing is known of a cell's keys but where their quantiles lie.
+        if (blockIdx.x == 0 && threadIdx.x == 0) task.choice->low = task.key_bits;
+        Learn<Key, THREADS>::run(task, counters, shared.lay_out.last);
+    }
+
+    __device__ void give_rooms_to_quantiles() {
+        auto& own = *reinterpret_cast<RoomsOfQuantiles*>(counters);
+        Q::load(own.table, task.quantiles);
+        u32 shift = Q::QUANTILE_BITS - task.a_bits;
+        Room(task, &own.rooms).run([&](Key code) { return Q::of(own.table, code, shift) >> shift; }, shared.lay_out.last);
     }
 
     // What the probe has read, or the blocks of the turn before.

@@ -3,6 +3,8 @@
 //     probe, count, lay_out                 what is where; or room for what a sample lets expect
 //     partition_once, partition_twice       once; or twice
 //     partition_rooms                       the second time, from rooms
+//     partition_quantiles, partition_quantile_rooms, local_quantiles
+//                                           the same, where quantiles tell the cells
 //     local, local_large                    cells that fit a block, or a larger one
 //     local_tally                           instead of local: cells of which 16 bits are left
 //     refine, local_refined                 cells that do not, and what is made of them
@@ -33,9 +35,8 @@ probe(const __grid_constant__ Task<Key> task) {
     Probe<Key>(task, shared_as<Probe<Key>::Shared>()).run();
 }
 
-// Grid: up to one block a multiprocessor. Shared: two bytes a cell, and at least what sifting takes.
-static_assert(sizeof(Count<Key>::Sifts::Table) + sizeof(Count<Key>::Shared) <= SHARED_KB * 1024,
-              "it does not fit");
+// Grid: up to one block a multiprocessor. Shared: two bytes a cell, and at least Count::Others.
+static_assert(sizeof(Count<Key>::Others) + sizeof(Count<Key>::Shared) <= SHARED_KB * 1024, "it does not fit");
 extern "C" __global__ void __launch_bounds__(Count<Key>::THREADS, 1)
 count(const __grid_constant__ Task<Key> task, u32 turn) {
     __shared__ Count<Key>::Shared shared;
@@ -198,6 +199,30 @@ constexpr bool HAS_ROOMS = true;
 constexpr bool HAS_ROOMS = false;
 #endif
 
+#if !defined(__CUDACC_RTC__) && SWEEPSORT_KEY_BITS == 64
+using Quantile = T::Quantile;
+
+// Grid: as partition_twice.
+static_assert(sizeof(PartitionShared<Quantile::Tile>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(Quantile::Tile::THREADS, Quantile::Tile::BLOCKS)
+partition_quantiles(const __grid_constant__ Task<Key> task) {
+    Partition<Quantile::Tile>(shared_as<PartitionShared<Quantile::Tile>>()).run(task, FIRST);
+}
+
+// Grid: as partition_rooms.
+extern "C" __global__ void __launch_bounds__(Quantile::Tile::THREADS, Quantile::Tile::BLOCKS)
+partition_quantile_rooms(const __grid_constant__ Task<Key> task) {
+    Partition<Quantile::Tile>(shared_as<PartitionShared<Quantile::Tile>>()).run_from_rooms(task);
+}
+
+// Grid: as many blocks as run at a time.
+static_assert(sizeof(LocalShared<Quantile::Cell>) <= SHARED_KB * 1024, "it does not fit");
+extern "C" __global__ void __launch_bounds__(Quantile::Cell::THREADS, Quantile::Cell::BLOCKS)
+local_quantiles(const __grid_constant__ Task<Key> task) {
+    LocalQuantiles<Quantile::Cell>{task, shared_as<LocalShared<Quantile::Cell>>()}.run();
+}
+#endif
+
 #if SWEEPSORT_KEY_BITS == 32
 constexpr KernelShape TALLY_SHAPE = {
     Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyShared<Tallied>)};
@@ -238,6 +263,13 @@ constexpr KernelShape COMPOSITE_SHAPE = local_shape<Composite::Cell>();
 constexpr KernelShape COMPOSITE_PARTITION_SHAPE = {0, 0, 0, 0}, COMPOSITE_SHAPE = {0, 0, 0, 0};
 #endif
 
+#if !defined(__CUDACC_RTC__) && SWEEPSORT_KEY_BITS == 64
+constexpr KernelShape QUANTILE_PARTITION_SHAPE = partition_shape<Quantile::Tile>();
+constexpr KernelShape QUANTILE_CELL_SHAPE = local_shape<Quantile::Cell>();
+#else
+constexpr KernelShape QUANTILE_PARTITION_SHAPE = {0, 0, 0, 0}, QUANTILE_CELL_SHAPE = {0, 0, 0, 0};
+#endif
+
 #if SWEEPSORT_KEY_BITS < 128
 constexpr KernelShape ALONE_DOUBLE_SHAPE = alone_shape<T::AloneDouble::Shape>();
 #else
@@ -248,7 +280,7 @@ constexpr KernelShape ALONE_DOUBLE_SHAPE = {0, 0, 0, 0};
 // In the order of crates/cuda/src/hybrid/mod.rs.
 extern "C" __device__ KernelShape hybrid_shapes[] = {
     {Probe<Key>::THREADS, Probe<Key>::TILE, 1, sizeof(Probe<Key>::Shared)},
-    {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::Sifts::Table)},
+    {Count<Key>::THREADS, Count<Key>::TILE, 1, sizeof(Count<Key>::Others)},
     {LayOut<Key>::THREADS, LayOut<Key>::THREADS, 1, 0},
     partition_shape<T::Twice>(),
     partition_shape<T::Once>(),
@@ -270,4 +302,6 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     RANKED_SHAPE,
     {Weave<Key>::THREADS, Weave<Key>::TILE* Weave<Key>::KEYS, 1, sizeof(Weave<Key>::Shared)},
     {0, HAS_ROOMS, 0, 0},
+    QUANTILE_PARTITION_SHAPE,
+    QUANTILE_CELL_SHAPE,
 };

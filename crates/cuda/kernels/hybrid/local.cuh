@@ -16,6 +16,7 @@
 #pragma once
 
 #include "line.cuh"
+#include "quantile.cuh"
 #include "read.cuh"
 #include "task.cuh"
 #include "warp.cuh"
@@ -46,6 +47,8 @@ struct LocalShape {
     static_assert(WARPS <= WARP && SLOTS < 1 << 16, "a scan's sums fit, and what is to be fetched");
     // Whether a block sorts one cell after the other.
     static constexpr bool REPEATED = false;
+    // Whether bins are told by quantiles (local_quantiles.cuh).
+    static constexpr bool QUANTILES = false;
 };
 
 template <class S>
@@ -74,6 +77,7 @@ struct LocalShared {
     u32 bin_shift;
     // What has been subtracted from every code.
     typename S::Key base;
+    u32 quantiles[S::QUANTILES ? Quantiles<typename S::Key>::WORDS : 1];
 };
 
 template <bool FIRST, class A, class B>
@@ -103,6 +107,8 @@ struct Local {
     u32 share, begin, end;
     // Whether most cells are not full: then as few warps as can have the keys.
     bool sparse = false;
+    // Of quantiles: the bins of the thread's keys, which are found once, in halves.
+    u32 two_bins[S::QUANTILES ? (LOADS + 1) / 2 : 1];
 
     __device__ Local(LocalShared<S>& shared) : shared(shared) {}
 
@@ -133,7 +139,11 @@ struct Local {
     template <class SortCrowded>
     __device__ void sort(
         const Key (&key)[LOADS], Key* to, u32 bits, const Codec<Key>& codec, SortCrowded sort_crowded) {
-        bool fetched = arrange(key, bits, sort_crowded);
+        store(to, codec, arrange(key, bits, sort_crowded));
+    }
+
+    // What each warp has, decoded.
+    __device__ void store(Key* to, const Codec<Key>& codec, bool fetched) const {
         Key* own = to + begin + lane;
         Coder<Key> coder(codec, shared.base);
         in_order(fetched, [&](auto at) {
@@ -217,6 +227,27 @@ struct Local {
         return scan();
     }
 
+    // A key's bin.
+    __device__ u32 number(Digit bin, Key key) const {
+        if constexpr (S::QUANTILES)
+            return Quantiles<Key>::of(shared.quantiles, key, 0) >> bin.shift & bin.mask;
+        else
+            return bin.of(key);
+    }
+
+    __device__ u32 keep_bin(u32 j, u32 number) {
+        if constexpr (S::QUANTILES)
+            two_bins[j / 2] = j % 2 ? two_bins[j / 2] & 0xffff | number << 16 : number;
+        return number;
+    }
+
+    __device__ u32 kept_bin(u32 j, Digit bin, Key key) const {
+        if constexpr (S::QUANTILES)
+            return two_bins[j / 2] >> j % 2 * 16 & 0xffff;
+        else
+            return number(bin, key);
+    }
+
     __device__ void take_share() {
         share = (count + WARPS - 1) / WARPS;
         if (sparse) share = max(share, S::LINE - MOST_OF_A_BIN - 2);
@@ -241,7 +272,7 @@ struct Local {
         batches([&](u32 first, auto has) {
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (has(j)) atomicAdd(&shared.bins[bin.of(key[j])], 1);
+                if (has(j)) atomicAdd(&shared.bins[keep_bin(j, number(bin, key[j]))], 1);
         });
     }
 
@@ -306,7 +337,7 @@ struct Local {
             forget(slot);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
-                if (has(j)) slot[j - first] = atomicAdd(&shared.bins[bin.of(key[j])], 1);
+                if (has(j)) slot[j - first] = atomicAdd(&shared.bins[kept_bin(j, bin, key[j])], 1);
 #pragma unroll
             for (u32 j = first; j < min(first + BATCH, LOADS); j++)
                 if (has(j)) shared.keys[slot[j - first]] = key[j];
@@ -338,7 +369,7 @@ struct Local {
 
     // Where the bin of the key in this slot begins.
     __device__ u32 begin_of_bin(u32 slot) const {
-        u32 digit = bin.of(shared.keys[min(slot, count - 1)]);
+        u32 digit = number(bin, shared.keys[min(slot, count - 1)]);
         u32 begin = digit == 0 ? 0 : shared.bins[digit - 1];
         return slot < count ? begin : count;
     }
@@ -590,7 +621,7 @@ __device__ inline void sort_pieces(const Task<typename S::Key>& task, LocalShare
     using Key = typename S::Key;
     wait_for_earlier_kernels();
     let_next_kernel_in();
-    if (task.choice->path != HYBRID) return;
+    if (!task.refines()) return;
     if (threadIdx.x == 0) shared.base = task.choice->base;
     for (u32 i = blockIdx.x; i < task.choice->pieces; i += gridDim.x) {
         Piece piece = task.pieces[i];

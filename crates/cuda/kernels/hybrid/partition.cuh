@@ -21,12 +21,16 @@
 // so all run at the same time, and a bucket has no more tiles than there are blocks. Nor does a block draw its
 // next tile before that: it might wait for itself.
 //
+// Where quantiles tell the cells, a digit takes several looks into a table (quantile.cuh). So it is found once, to be
+// counted, and kept; when the tile is ordered, its place tells it.
+//
 // Of 32-bit keys in 2^16 cells the second partition writes the lower halves alone, in buckets of which no cell
 // is refined: a quarter less to be moved here and in the local sort.
 //
 // Shared memory: sizeof(PartitionShared<S>). Grid: as many blocks as run at a time, or fewer.
 #pragma once
 
+#include "quantile.cuh"
 #include "task.cuh"
 #include "warp.cuh"
 
@@ -42,6 +46,8 @@ struct PartitionShape {
     // Blocks that a multiprocessor has at a time.
     static constexpr u32 BLOCKS = BLOCKS_;
     static constexpr u32 DIGIT_BITS = DIGIT_BITS_, COPY_BITS = COPY_BITS_;
+    // Whether digits are those of quantiles (quantile.cuh).
+    static constexpr bool QUANTILES = false;
 
     static constexpr u32 WARPS = THREADS / WARP;
     static constexpr u32 DIGITS = 1 << DIGIT_BITS, COPIES = 1 << COPY_BITS, COUNTERS = DIGITS * COPIES;
@@ -50,6 +56,13 @@ struct PartitionShape {
     static_assert(THREADS % WARP == 0 && THREADS >= MOST_BUCKETS, "a thread for each bucket");
     static_assert(COPIES >= 4 && COPIES <= WARP, "four counters that a thread scans are one digit's");
     static_assert(COUNTERS <= 8 * THREADS && TILE <= 0xffff, "two halves are scanned as one word");
+};
+
+// CELL_KEYS: of the largest cell that is not refined.
+template <class S, u32 CELL_KEYS_>
+struct QuantilePartitionShape : S {
+    static constexpr bool QUANTILES = true;
+    static constexpr u32 CELL_KEYS = CELL_KEYS_;
 };
 
 // A tile: where its keys begin, how many they are, and whose bucket they are of.
@@ -90,6 +103,9 @@ struct PartitionShared {
     // Whether the source's words are not yet codes less base.
     volatile u32 encodes;
     Key base;
+    u32 quantiles[S::QUANTILES ? Quantiles<Key>::WORDS : 1];
+    // Of each row of the ordered tile: its first digit.
+    u8 first_digits[S::QUANTILES ? S::TILE / WARP : 1];
 };
 
 template <class S, bool ROOMS>
@@ -111,6 +127,8 @@ struct Partition {
     const u32 thread = threadIdx.x;
     // The j-th is the tile's key j * THREADS + thread.
     Key key[ITEMS];
+    // Of quantiles: their digits, which are found once, in bytes.
+    u32 digits_of_four[S::QUANTILES ? (ITEMS + 3) / 4 : 1];
 
     __device__ Partition(Shared& shared) : shared(shared) {}
 
@@ -130,17 +148,20 @@ struct Partition {
     // Rows of 2^ROW_BITS bytes, one for each digit: how many bytes lie before a code's.
     template <u32 ROW_BITS>
     struct Rows {
-        // Of codes of 32 bits the digit is moved there by one rotation.
-        static constexpr bool ROTATES = sizeof(Key) == 4;
+        // Of words of 32 bits the digit is moved there by one rotation.
+        static constexpr bool ROTATES = sizeof(Key) == 4 || S::QUANTILES;
+        const Shared& shared;
         u32 shift, mask;
 
         __device__ Rows(const Shared& shared)
-            : shift(ROTATES ? shared.shift - ROW_BITS & 31 : shared.shift),
+            : shared(shared), shift(ROTATES ? shared.shift - ROW_BITS & 31 : shared.shift),
               mask(ROTATES ? shared.mask << ROW_BITS : shared.mask) {}
 
         __device__ u32 of(Key code) const {
+            u32 word = u32(code);
+            if constexpr (S::QUANTILES) word = Quantiles<Key>::of(shared.quantiles, code, shift + ROW_BITS);
             if constexpr (ROTATES)
-                return __funnelshift_r(code, code, shift) & mask;
+                return __funnelshift_r(word, word, shift) & mask;
             else
                 return Digit{shift, mask}.of(code) << ROW_BITS;
         }
@@ -164,6 +185,16 @@ struct Partition {
     __device__ void zero_counters(u32 digits) {
         for (u32 i = thread; i < digits * (COPIES / 4); i += THREADS)
             reinterpret_cast<uint4*>(shared.counters)[i] = uint4{0, 0, 0, 0};
+    }
+
+    // Of the whole task.
+    __device__ static Digit digit(const Task<Key>& task, u32 level) {
+        if constexpr (S::QUANTILES) {
+            u32 rest = Quantiles<Key>::QUANTILE_BITS - task.a_bits;
+            if (level == SECOND) return Digit{rest - task.b_bits, (1u << task.b_bits) - 1};
+            return Digit{rest, (1u << task.a_bits) - 1};
+        }
+        return level == SECOND ? task.second_digit() : task.first_digit();
     }
 
     // By which the tiles that follow are partitioned. A barrier follows.
@@ -216,9 +247,27 @@ struct Partition {
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
             if (!FULL && batch * THREADS >= count) break;
 #pragma unroll
-            for (u32 j = batch; j < batch + BATCH && j < ITEMS; j++)
-                atomicAdd(counter(rows.of(key[j]) | own, FULL || j * THREADS < left), 1);
+            for (u32 j = batch; j < batch + BATCH && j < ITEMS; j++) {
+                u32 row = rows.of(key[j]);
+                keep_digit(j, row);
+                atomicAdd(counter(row | own, FULL || j * THREADS < left), 1);
+            }
         }
+    }
+
+    // The j-th key's, of its row of counters; and back.
+    __device__ void keep_digit(u32 j, u32 row) {
+        if constexpr (S::QUANTILES) {
+            u32 byte = row >> (2 + S::COPY_BITS) << j % 4 * 8;
+            digits_of_four[j / 4] = j % 4 ? digits_of_four[j / 4] | byte : byte;
+        }
+    }
+
+    __device__ u32 row_of(const CounterRows& rows, u32 j) const {
+        if constexpr (S::QUANTILES)
+            return (digits_of_four[j / 4] >> j % 4 * 8 & 0xff) << (2 + S::COPY_BITS);
+        else
+            return rows.of(key[j]);
     }
 
     // The tile's keys by digit and copy; adds to what is there.
@@ -276,7 +325,7 @@ struct Partition {
             u32 place[BATCH];
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
-                place[i] = atomicAdd(counter(rows.of(key[j]) | own, FULL || j * THREADS < left), 1);
+                place[i] = atomicAdd(counter(row_of(rows, j) | own, FULL || j * THREADS < left), 1);
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
                 if (FULL || j * THREADS < left) shared.keys[slot(place[i])] = key[j];
@@ -291,6 +340,9 @@ struct Partition {
         u32 base[S::OWN_DIGITS] = {};
         each_own_digit([&](u32 i, u32 digit) {
             u32 begin = shared.begins[digit], own = shared.begins[digit + 1] - begin;
+            if constexpr (S::QUANTILES)
+                for (u32 row = (begin + WARP - 1) / WARP; row * WARP < begin + own; row++)
+                    shared.first_digits[row] = u8(digit);
             if (own) base[i] = settle(digit, atomicAdd(&cursors[digit], own), own) - begin;
         });
         if (count == TILE)
@@ -313,6 +365,18 @@ struct Partition {
             if (i * THREADS + thread < digits()) act(i, i * THREADS + thread);
     }
 
+    // The base of the code that is the thread's j-th of the ordered tile.
+    __device__ u32 base_of(const BaseRows& rows, Key code, u32 j) const {
+        if constexpr (S::QUANTILES) {
+            // Digits stand in order.
+            u32 place = j * THREADS + thread, digit = shared.first_digits[place / WARP];
+            while (shared.begins[digit + 1] <= place) digit++;
+            return shared.bases[digit];
+        } else {
+            return *at(shared.bases, rows.of(code));
+        }
+    }
+
     template <bool FULL>
     __device__ void scatter_as(Key* to, u32 count, bool halves) {
         BaseRows rows(shared);
@@ -328,7 +392,7 @@ struct Partition {
                 if (FULL || j * THREADS < left) code[i] = own[j * slot(THREADS)];
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
-                if (FULL || j * THREADS < left) base[i] = *at(shared.bases, rows.of(code[i]));
+                if (FULL || j * THREADS < left) base[i] = base_of(rows, code[i], j);
 #pragma unroll
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
                 if (FULL || j * THREADS < left) {
@@ -360,10 +424,10 @@ struct Partition {
             return task.bucket_cursors[i] - task.room_begins[i];
         });
         __syncwarp();
+        u32 tile = S::QUANTILES ? task.quantile_tile : task.tile;
         // Also without keys a bucket has a tile, which tells where its cells begin.
-        scan_by_warp(shared.buckets, shared.tiles, [&](u32 i) {
-            return max((bucket_keys(i) + task.tile - 1) / task.tile, 1u);
-        });
+        scan_by_warp(
+            shared.buckets, shared.tiles, [&](u32 i) { return max((bucket_keys(i) + tile - 1) / tile, 1u); });
     }
 
     __device__ u32 bucket_keys(u32 bucket) const {
@@ -402,6 +466,7 @@ struct Partition {
                 shared.tiles[i] = task.tiles[i];
             }
         }
+        if constexpr (S::QUANTILES) Quantiles<Key>::load(shared.quantiles, task.quantiles);
         __syncthreads();
         if (thread < buckets) {
             u32 keys = bucket_keys(thread), tiles = shared.tiles[thread + 1] - shared.tiles[thread];
@@ -452,6 +517,19 @@ struct Partition {
         return place;
     }
 
+    // Of the largest cell that is sorted as most are.
+    __device__ static u32 cell_keys(const Task<Key>& task) {
+        if constexpr (S::QUANTILES) return S::CELL_KEYS;
+        return task.local_keys;
+    }
+
+    __device__ static void tell_large(const Task<Key>& task, u32 cell, u32 keys) {
+        if constexpr (!S::QUANTILES)
+            task.tell_large(cell, keys);
+        else if (keys > S::CELL_KEYS)
+            task.leave_to_refine(cell, keys);
+    }
+
     // Waits until all of the tile's bucket is counted, adds where its cells begin, and finds the next tile. By one
     // warp, whose lanes have four neighbouring cells of each half.
     __device__ void wait_for_bucket(const Task<Key>& task, PartitionTile& tile, PartitionTile& next) {
@@ -496,9 +574,9 @@ struct Partition {
             atomicAdd(&shared.bases[at + 3], begins.w << halves);
             if (tells) *reinterpret_cast<uint4*>(&task.begins[first + at]) = begins;
         }
-        if (tells && most > task.local_keys)
+        if (tells && most > cell_keys(task))
 #pragma unroll 1
-            for (u32 cell = own / EACH; cell < digits(); cell += WARP) task.tell_large(first + cell, counts[cell]);
+            for (u32 cell = own / EACH; cell < digits(); cell += WARP) tell_large(task, first + cell, counts[cell]);
         // Later tiles are of this bucket, or of those before it.
         ticket = __shfl_sync(ALL_LANES, ticket, 0);
         u32 among = bucket - own / EACH;
@@ -523,13 +601,13 @@ struct Partition {
     __device__ void run(const Task<Key>& task, u32 level, const Source& source) {
         zero_counters(S::DIGITS);
         wait_for_earlier_kernels();
-        if (task.choice->path != HYBRID) return;
+        if (task.choice->path != (S::QUANTILES ? QUANTILES : HYBRID)) return;
         if (level == SECOND && task.choice->roomy != Source::ROOMS) return;
         set_buckets(task, level, source);
         find(task, blockIdx.x, shared.tile[0], thread);
         __syncthreads();
         if (shared.tile[0].exists()) source.load(shared.tile[0]);
-        set_digit(level == SECOND ? task.second_digit() : task.first_digit());
+        set_digit(digit(task, level));
         // The first two tiles of each block need no ticket.
         if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
         __syncthreads();

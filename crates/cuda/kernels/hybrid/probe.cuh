@@ -23,6 +23,7 @@
 #pragma once
 
 #include "census.cuh"
+#include "quantile.cuh"
 #include "read.cuh"
 #include "times.cuh"
 #include "window.cuh"
@@ -47,6 +48,7 @@ struct Probe {
     // Threads that have a key with a slot of its own: more, and keys are not common.
     static constexpr u32 MOST_ALONE = THREADS / 2;
 
+    using Q = Quantiles<Key>;
     using Common = Census<Key, THREADS>;
     static_assert(Common::ITEMS == ITEMS, "it is shown the sample");
     static constexpr u32 WORDS = sizeof(Key) / sizeof(u32);
@@ -61,6 +63,8 @@ struct Probe {
     struct Shared {
         BlockRange<Key, THREADS> range;
         u32 crowd, neighbours, alone;
+        // Of each digit of a quantile: pairs of keys that agree in it.
+        u32 pairs[Q::DIGITS];
         union {
             OfSample sample;
             typename Common::Shared common;
@@ -195,7 +199,61 @@ struct Probe {
             __syncthreads();
         }
         predicted = min(hybrid, onesweep);
-        if (threadIdx.x == 0) task.choose(hybrid < onesweep ? HYBRID : ONESWEEP);
+        Path path = hybrid < onesweep ? HYBRID : ONESWEEP;
+        if constexpr (Q::WORTH) {
+            bool possible = task.quantiles && window.base == 0 && low + bits == task.key_bits;
+            if (possible && times.quantiles < predicted) {
+                u32 by_quantiles = times.quantiles + times.refine * uneven_by_quantiles() / SAMPLE;
+                if (by_quantiles < predicted) path = QUANTILES;
+                predicted = min(by_quantiles, predicted);
+            }
+        }
+        if (threadIdx.x == 0) task.choose(path);
+    }
+
+    // Keys of the sample in cells that are too large, if quantiles tell them; all, if too many have the same digits.
+    __device__ u32 uneven_by_quantiles() {
+        u32 *seen = shared.sample.slots, *table = seen + Q::WORDS;
+        static_assert(2 * Q::WORDS <= SLOTS, "there is room for both");
+        __syncthreads();
+        clear_slots();
+        if (threadIdx.x < Q::DIGITS) shared.pairs[threadIdx.x] = 0;
+        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
+        __syncthreads();
+#pragma unroll
+        for (u32 item = 0; item < ITEMS; item++)
+#pragma unroll
+            for (u32 nth = 0; nth < Q::DIGITS; nth++)
+                atomicAdd(&seen[nth * Q::RADIX + Q::digit(code[item], nth)], 1);
+        __syncthreads();
+#pragma unroll 1
+        for (u32 nth = 0; nth < Q::DIGITS; nth++) {
+            u32 own = seen[nth * Q::RADIX + threadIdx.x], pairs = sum_of_warp(own * (own - 1));
+            if (threadIdx.x % WARP == 0) atomicAdd(&shared.pairs[nth], pairs);
+        }
+        Q::make(table, shared.sample.ones[0], SAMPLE, [=](u32 i) { return seen[i]; });
+        float alike = task.n;
+#pragma unroll
+        for (u32 nth = 0; nth < Q::DIGITS; nth++) alike *= shared.pairs[nth] * (1.0f / SAMPLE / SAMPLE);
+        if (alike > Q::MOST_ALIKE) return SAMPLE;
+
+        Digit coarse{task.key_bits - COARSE_BITS, (1 << COARSE_BITS) - 1};
+        bool were_distinct = distinct;
+        Key kept[ITEMS];
+#pragma unroll
+        for (u32 item = 0; item < ITEMS; item++) {
+            kept[item] = code[item];
+            code[item] = Key(Q::of(table, code[item], 0)) << (task.key_bits - Q::QUANTILE_BITS);
+            atomicAdd(&shared.coarse[coarse.of(code[item])], 1);
+        }
+        __syncthreads();
+        clear_slots();
+        __syncthreads();
+        Crowd crowd = crowded(task.key_bits - task.cell_bits(), coarse);
+        distinct = were_distinct;
+#pragma unroll
+        for (u32 item = 0; item < ITEMS; item++) code[item] = kept[item];
+        return crowd.equal + crowd.mixed;
     }
 
     // Each warp what its codes have.

@@ -478,7 +478,7 @@ struct Refine {
     __device__ void run() {
         Tiles(shared.tile).zero_counters(PART_RADIX);
         wait_for_earlier_kernels();
-        if (task.choice->path != HYBRID || task.choice->large == 0) return;
+        if (!task.refines() || task.choice->large == 0) return;
         if (thread == 0) {
             u32 tiles = task.choice->crowd / (S::SHARES * TILE * gridDim.x);
             shared.large = task.choice->large;

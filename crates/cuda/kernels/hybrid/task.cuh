@@ -14,6 +14,11 @@
 //     count       reads a larger sample, which gives each bucket room (rooms.cuh)
 //     partition   into these rooms; then to cells, which the blocks of a bucket count together
 //
+// or, of skewed keys, the same by digits of quantiles instead of the keys' own (quantile.cuh)
+//
+//     count       reads a sample, which tells quantiles; then once more, to give buckets room
+//     partition_quantiles, partition_quantile_rooms, local_quantiles
+//
 // or, where many keys are common, count and weave, with the onesweep between (dictionary.cuh).
 //
 // A cell is what `cell_bits` neighbouring bits of the code say, the window; above the window all keys
@@ -46,6 +51,8 @@ enum Path : u32 {
     // Common keys are counted, the rest is sorted by the onesweep behind, and both are woven: count, that
     // onesweep and weave do it, the others nothing (dictionary.cuh).
     SIFT = 2,
+    // The steps above, where quantiles tell the cells (quantile.cuh): partitions and local of their own, then refine.
+    QUANTILES = 3,
 };
 
 // What goes with the keys.
@@ -245,6 +252,10 @@ struct Task {
     u32 room_keys;
     // Blocks of the second partition, which run at the same time. 0: no bucket gets a room.
     u32 room_blocks;
+    // What a quantile is made of, if quantiles may tell the cells (quantile.cuh).
+    u32* quantiles;
+    // Keys of a tile of the second partition then.
+    u32 quantile_tile;
     // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
     Choice<u64>* words;
     Codec<Key> codec;
@@ -265,6 +276,9 @@ struct Task {
 
     __device__ Digit second_digit() const { return Digit{choice->low, (1u << b_bits) - 1}; }
 
+    // Whether there may be cells to be refined, and pieces.
+    __device__ bool refines() const { return choice->path == HYBRID || choice->path == QUANTILES; }
+
     // A cell that is for larger blocks, or to be refined.
     __device__ void tell_large(u32 cell, u32 keys) const {
         if (keys <= local_keys) return;
@@ -272,10 +286,14 @@ struct Task {
             large[cells() - 1 - atomicAdd(&choice->for_large_blocks, 1)] = cell;
             return;
         }
-        large[atomicAdd(&choice->large, 1)] = cell;
-        atomicAdd(&choice->crowd, keys);
+        leave_to_refine(cell, keys);
         u32 bucket = cell >> b_bits;
         if (b_bits > 0) atomicOr(&choice->refined[bucket / WARP], 1u << bucket % WARP);
+    }
+
+    __device__ void leave_to_refine(u32 cell, u32 keys) const {
+        large[atomicAdd(&choice->large, 1)] = cell;
+        atomicAdd(&choice->crowd, keys);
     }
 
     // Before anybody refines. By all blocks of a kernel.

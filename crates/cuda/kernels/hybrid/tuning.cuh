@@ -13,6 +13,7 @@
 #include "lay_out.cuh"
 #include "local.cuh"
 #include "local_large.cuh"
+#include "local_quantiles.cuh"
 #include "local_tally.cuh"
 #include "local_values.cuh"
 #include "partition.cuh"
@@ -46,6 +47,11 @@ constexpr PartitionRow ONCE_ROWS[] = {
     {16, 512, 9, 1, 9, 2},
 };
 
+// Of keys whose cells quantiles tell.
+constexpr PartitionRow QUANTILE_ROWS[] = {
+    {8, 1024, 17, 1, 8, 4},
+};
+
 // Of composites: the first partition.
 constexpr PartitionRow COMPOSITE_ROWS[] = {
     {8, 1024, 19, 1, 8, 4},
@@ -67,6 +73,11 @@ constexpr LocalRow CELL_ROWS[] = {
     {4, 128, 38, 4480, 11, 7},  // results/2026-11-22-h200-tune-hybrid-cell.json
     {8, 256, 18, 4480, 11, 4},  // results/2026-11-22-h200-tune-hybrid-cell-64.json
     {16, 256, 18, 4480, 11, 2},
+};
+
+// Cells that quantiles tell. They are less even than others.
+constexpr LocalRow QUANTILE_CELL_ROWS[] = {
+    {8, 512, 10, 4912, 11, 3},
 };
 
 constexpr LocalRow COMPOSITE_CELL_ROWS[] = {
@@ -177,12 +188,13 @@ constexpr u32 room(u32 blocks) { return (SHARED_KB + 1) * 1024 / blocks - 1024; 
 // Keys of a tile that go to a digit on average, at least.
 constexpr u32 LEAST_RUN = 8;
 
-constexpr PartitionRow fitted(PartitionRow row) {
+// `more`: bytes that a block has besides.
+constexpr PartitionRow fitted(PartitionRow row, u32 more = 0) {
     while (row.blocks > 1 && row.copy_bits > 2 && 4u << (row.digit_bits + row.copy_bits) > room(row.blocks) / 3)
         row.copy_bits--;
     for (u32 items = row.items;; row.digit_bits--) {
         u32 digits = 1u << row.digit_bits;
-        u32 rest = 4 * ((digits << row.copy_bits) + 2 * digits + 4 * MOST_BUCKETS) + 1024;
+        u32 rest = 4 * ((digits << row.copy_bits) + 2 * digits + 4 * MOST_BUCKETS) + 1024 + more;
         row.items = items;
         while (rest + row.threads * row.items * row.key / 32 * 33 > room(row.blocks)) row.items--;
         if (row.threads * row.items >= LEAST_RUN * digits) return row;
@@ -197,13 +209,14 @@ constexpr u32 local_bytes(LocalRow row, u32 value) {
     return (keys > values ? keys : values) + 1024;
 }
 
-constexpr LocalRow fitted(LocalRow row, u32 value = 0) {
-    while (local_bytes(row, value) > room(1)) {
+constexpr LocalRow fitted(LocalRow row, u32 value = 0, u32 more = 0) {
+    while (local_bytes(row, value) + more > room(1)) {
         row.items -= 4;
         u32 most = row.threads / WARP * (WARP * row.items - 12);
         if (row.keys > most) row.keys = most;
     }
     while (value > 0 && row.blocks > 1 && local_bytes(row, value) > room(row.blocks)) row.blocks--;
+    while (row.threads * row.blocks > MOST_THREADS) row.blocks--;
     return row;
 }
 
@@ -263,6 +276,13 @@ struct Tuning {
     struct OfValues {
         static constexpr LocalRow CELL = fitted(row_of(VALUES_ROWS, KEY, sizeof(Value)), sizeof(Value));
         using Cell = ValuesShape<CELLS_OF(CELL), Value>;
+    };
+    struct Quantile {
+        static constexpr u32 TABLE = 4 * Quantiles<Key>::WORDS;
+        static constexpr PartitionRow TILES = fitted(row_of(QUANTILE_ROWS, KEY), TABLE);
+        static constexpr LocalRow CELL = fitted(row_of(QUANTILE_CELL_ROWS, KEY), 0, TABLE);
+        using Cell = QuantileCellShape<CELLS_OF(CELL), PIECE.keys>;
+        using Tile = QuantilePartitionShape<TILES_OF(TILES), CELL.keys>;
     };
     // Of words of 64 bits alone.
     struct Composite {

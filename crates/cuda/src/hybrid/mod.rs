@@ -11,6 +11,7 @@
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
 //! | from 2.5 · 10^7 on, of 64 bits 1.26 · 10^7 | `count` may read but a sample, and give buckets rooms; then `partition_rooms` is the second partition |
+//! | these of 64 bits, if they are skewed | `partition_quantiles`, `partition_quantile_rooms`, `local_quantiles` partition and sort them instead |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and of a bucket without a cell to
 //! be refined the second partition writes these bits alone.
@@ -80,6 +81,9 @@ const TOGETHER_BITS: u32 = 10;
 /// Bits left in a cell, at most, where each number is counted; `kernels/hybrid/local_tally.cuh` has the same.
 const TALLY_BITS: u32 = 16;
 
+/// Of what quantiles are made of; `kernels/hybrid/quantile.cuh` has the same.
+const QUANTILE_WORDS: usize = 4 << 10;
+
 /// Rooms have a place to spare for so many keys.
 const KEYS_A_SPARE: usize = 16;
 
@@ -114,6 +118,9 @@ mod row {
     pub const WEAVE: usize = 21;
     /// Whether buckets may have rooms: one, or nothing.
     pub const ROOMS: usize = 22;
+    /// Where quantiles tell the cells; nothing, if they never do.
+    pub const PARTITION_QUANTILES: usize = 23;
+    pub const LOCAL_QUANTILES: usize = 24;
 }
 
 /// A sort, decided.
@@ -161,6 +168,8 @@ struct Room {
     may_onesweep: bool,
     /// Blocks of the second partition, if buckets may have rooms.
     room_blocks: u32,
+    /// Keys of a tile of it where quantiles tell the cells; 0 if they never do.
+    quantile_tile: u32,
     arrays: Arrays,
 }
 
@@ -180,8 +189,19 @@ struct Apart {
     partitions: Vec<Launch>,
     /// The second one where buckets have rooms, if they may; its blocks wait for each other.
     partition_rooms: Option<Launch>,
+    /// Where quantiles may tell the cells.
+    quantiles: Option<Quantiles>,
     /// Goes on beside `local`.
     local_large: Launch,
+    local: Launch,
+}
+
+/// Instead of partitions and `local`, for cells that quantiles tell.
+#[derive(Clone, Debug)]
+struct Quantiles {
+    partition: Launch,
+    /// From rooms; its blocks wait for each other.
+    partition_rooms: Launch,
     local: Launch,
 }
 
@@ -220,6 +240,8 @@ struct Sizes {
     composed: bool,
     /// Blocks of the second partition, if buckets may have rooms.
     room_blocks: u32,
+    /// Keys of a tile of the second partition where quantiles tell the cells; 0 if they never do.
+    quantile_tile: u32,
 }
 
 /// The workspace's arrays; shapes as in `kernels/hybrid/task.cuh`. What the onesweep behind needs
@@ -245,6 +267,8 @@ struct Arrays {
     /// Scratch, and what lies before it; and where each bucket's room begins.
     rooms: Span<u8>,
     room_begins: Span<u32>,
+    /// What quantiles are made of.
+    quantiles: Span<u32>,
     /// As long, where RESULT is not the caller's.
     result: Span<u8>,
     /// Behind all that others have.
@@ -533,6 +557,7 @@ impl<'a> Kernels<'a> {
             dictionary: 0,
             composed: false,
             room_blocks: 0,
+            quantile_tile: 0,
         })
     }
 
@@ -544,6 +569,25 @@ impl<'a> Kernels<'a> {
         }
         let kernel = self.module.kernel("partition_rooms")?;
         Ok(Some((kernel, second.dependent_if(false).cooperative())))
+    }
+
+    /// What sorts cells that quantiles tell, by so many blocks that partition; none if the device has no room for
+    /// them, or the width no kernels.
+    fn quantiles(&self, bits: CellBits, blocks: u32) -> Result<Option<Quantiles>> {
+        let tiles = self.shapes.get(row::PARTITION_QUANTILES)?;
+        if tiles.tile == 0 || bits.cells() < QUANTILE_WORDS {
+            return Ok(None);
+        }
+        let partition_rooms = self.module.kernel("partition_quantile_rooms")?;
+        if tiles.together(&partition_rooms, self.device.facts())? < blocks {
+            return Ok(None);
+        }
+        let local = self.shapes.get(row::LOCAL_QUANTILES)?;
+        Ok(Some(Quantiles {
+            partition: self.launch("partition_quantiles", tiles.grid(blocks))?,
+            partition_rooms: (partition_rooms, tiles.grid(blocks).cooperative()),
+            local: self.persistent("local_quantiles", local, bits.cells())?,
+        }))
     }
 
     /// In a launch for each step.
@@ -590,10 +634,19 @@ impl<'a> Kernels<'a> {
             false => ("local", shape(row::LOCAL)?),
         };
         let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
+        let room_blocks = partition_rooms
+            .as_ref()
+            .map_or(0, |(_, grid)| grid.blocks().x);
+        let quantiles = match room_blocks {
+            0 => None,
+            blocks => self.quantiles(bits, blocks)?,
+        };
         let sizes = Sizes {
-            room_blocks: partition_rooms
-                .as_ref()
-                .map_or(0, |(_, grid)| grid.blocks().x),
+            room_blocks,
+            quantile_tile: match quantiles {
+                Some(_) => shape(row::PARTITION_QUANTILES)?.tile,
+                None => 0,
+            },
             dictionary: if sifts {
                 dictionary_bytes(self.width)
             } else {
@@ -610,6 +663,7 @@ impl<'a> Kernels<'a> {
             finding,
             partitions,
             partition_rooms,
+            quantiles,
             local_large: self.persistent("local_large", large, bits.cells())?,
             local: self.launch(name, local.grid(bits.cells() as u32))?,
         }));
@@ -700,9 +754,16 @@ impl Cells {
                 if let Some(partition) = &apart.partition_rooms {
                     launch(partition)?;
                 }
+                if let Some(quantiles) = &apart.quantiles {
+                    launch(&quantiles.partition)?;
+                    launch(&quantiles.partition_rooms)?;
+                }
                 end(clock, Stage::Scatter, stream)?;
                 launch(&apart.local_large)?;
                 launch(&apart.local)?;
+                if let Some(quantiles) = &apart.quantiles {
+                    launch(&quantiles.local)?;
+                }
             }
         }
         launch(&self.refine)?;
@@ -751,6 +812,10 @@ impl Room {
         task.room_begins = arrays.room_begins.within(workspace)?.address();
         task.room_keys = (arrays.rooms.len() / size_of::<W>()) as u32;
         task.room_blocks = self.room_blocks;
+        if self.quantile_tile > 0 {
+            task.quantiles = arrays.quantiles.within(workspace)?.address();
+            task.quantile_tile = self.quantile_tile;
+        }
         Ok(())
     }
 }
@@ -823,6 +888,11 @@ impl Arrays {
         let pieces = layout.array(sizes.most_pieces(n));
         let has_rooms = sizes.room_blocks > 0;
         let room_begins = layout.array(if has_rooms { buckets + 1 } else { 0 });
+        let quantiles = layout.array(if sizes.quantile_tile > 0 {
+            QUANTILE_WORDS
+        } else {
+            0
+        });
         let all_keys = n * (sizes.key_bits / 8) as usize;
         // Nobody refines before rooms have been left, so that what refine has is room to spare.
         let before = layout.bytes();
@@ -858,6 +928,7 @@ impl Arrays {
             scratch,
             rooms,
             room_begins,
+            quantiles,
             result,
             dictionary,
             bytes: both.bytes(),
@@ -882,6 +953,7 @@ impl Sizes {
             probe_blocks: self.probe_blocks,
             may_onesweep: self.behind > 0,
             room_blocks: self.room_blocks,
+            quantile_tile: self.quantile_tile,
             arrays: Arrays::of(n, self),
         }
     }
@@ -951,6 +1023,7 @@ mod tests {
             },
             composed: false,
             room_blocks: if behind > 0 { 132 } else { 0 },
+            quantile_tile: if behind > 0 { 18_432 } else { 0 },
         }
     }
 
@@ -1010,6 +1083,7 @@ mod tests {
             place!(large),
             place!(pieces),
             place!(room_begins),
+            place!(quantiles),
             place!(parts),
             place!(steps),
             place!(scratch),

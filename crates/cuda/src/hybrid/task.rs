@@ -41,6 +41,8 @@ pub struct Task<W> {
     pub room_begins: u64,
     pub room_keys: u32,
     pub room_blocks: u32,
+    pub quantiles: u64,
+    pub quantile_tile: u32,
     pub words: u64,
     pub codec: Codec<W>,
 }
@@ -83,6 +85,8 @@ impl<W> Task<W> {
             room_begins: 0,
             room_keys: 0,
             room_blocks: 0,
+            quantiles: 0,
+            quantile_tile: 0,
             words: 0,
             codec,
         }
@@ -227,10 +231,10 @@ mod tests {
                 )
             };
         }
-        assert_eq!(task!(u32), (240, 48, 128, 160, 140, 156, 216));
-        assert_eq!(task!(u64), (256, 48, 128, 160, 140, 156, 216));
-        assert_eq!(task!(u128), (304, 48, 128, 160, 140, 156, 224));
-        assert_eq!(size_of::<Composite>(), 312);
+        assert_eq!(task!(u32), (256, 48, 128, 160, 140, 156, 232));
+        assert_eq!(task!(u64), (272, 48, 128, 160, 140, 156, 232));
+        assert_eq!(task!(u128), (320, 48, 128, 160, 140, 156, 240));
+        assert_eq!(size_of::<Composite>(), 328);
         macro_rules! ranked {
             ($W:ty) => {
                 (

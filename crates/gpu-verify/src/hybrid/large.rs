@@ -109,7 +109,7 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
 
 /// Clears the bit below the highest where `kernels/hybrid/rooms.cuh` does not look, of keys from place `start` on:
 /// then half of the buckets have twice the keys that they are given room for.
-fn hide<K: Word>(n: usize, start: usize, keys: &mut [K]) {
+pub(super) fn hide<K: Word>(n: usize, start: usize, keys: &mut [K]) {
     const SAMPLE: usize = 1 << 21;
     let chunk = 512 / size_of::<K>();
     let stretch = (n / chunk).div_ceil(SAMPLE / chunk).max(8);

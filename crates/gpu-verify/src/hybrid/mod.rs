@@ -10,6 +10,7 @@ mod forced;
 mod large;
 mod misplaced;
 mod patterns;
+mod quantiles;
 mod records;
 mod repeated;
 mod sift;
@@ -77,6 +78,7 @@ pub fn cases() -> Vec<Case> {
         case("hybrid/forced", forced::run),
         case("hybrid/canaries", misplaced::run),
         case("hybrid/sift", sift::run),
+        case("hybrid/quantiles", quantiles::run),
         case("hybrid/graph", repeated::graphs),
         case("hybrid/streams", repeated::streams),
     ]);

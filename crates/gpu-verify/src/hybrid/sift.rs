@@ -171,7 +171,7 @@ fn keys<K: Ordered>(input: &Input) -> Vec<K> {
 }
 
 /// The places that the probe and its census read; `kernels/hybrid/probe.cuh` and `census.cuh` have the same.
-fn sampled(n: usize) -> HashSet<usize> {
+pub(super) fn sampled(n: usize) -> HashSet<usize> {
     let place = |samples: usize, i: u32, mixed: u32| {
         let stretch = n / samples;
         i as usize * stretch + ((u64::from(mixed) * stretch as u64) >> 32) as usize
