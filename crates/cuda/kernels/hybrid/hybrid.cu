@@ -3,6 +3,8 @@
 //     probe, count, lay_out                 what is where; or room for what a sample lets expect
 //     partition_once, partition_twice       once; or twice
 //     partition_rooms                       the second time, from rooms
+//     partition_middle, partition_middle_rooms
+//                                           of 32 bits: the same, if there are not many keys
 //     partition_quantiles, partition_quantile_rooms, local_quantiles
 //                                           the same, where quantiles tell the cells
 //     local, local_large                    cells that fit a block, or a larger one
@@ -66,6 +68,10 @@ weave(const __grid_constant__ Task<Key> task) {
 
 PARTITION(partition_once, T::Once)
 PARTITION(partition_twice, T::Twice)
+#if SWEEPSORT_KEY_BITS == 32
+using Middle = T::Middle::Tile;
+PARTITION(partition_middle, Middle)
+#endif
 
 // Grid: a block a cell.
 static_assert(sizeof(LocalShared<T::Cell>) <= SHARED_KB * 1024, "it does not fit");
@@ -190,10 +196,16 @@ constexpr KernelShape RANKED_SHAPE = {T::Few::THREADS, T::Few::THREADS, 1, sizeo
 
 #if !defined(__CUDACC_RTC__) && SWEEPSORT_KEY_BITS < 128
 // Grid: at most as many blocks as run at a time, launched cooperatively.
-extern "C" __global__ void __launch_bounds__(T::Twice::THREADS, T::Twice::BLOCKS)
-partition_rooms(const __grid_constant__ Task<Key> task) {
-    Partition<T::Twice>(shared_as<PartitionShared<T::Twice>>()).run_from_rooms(task);
-}
+#define PARTITION_ROOMS(name, S)                                              \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name( \
+        const __grid_constant__ Task<Key> task) {                             \
+        Partition<S>(shared_as<PartitionShared<S>>()).run_from_rooms(task);   \
+    }
+
+PARTITION_ROOMS(partition_rooms, T::Twice)
+#if SWEEPSORT_KEY_BITS == 32
+PARTITION_ROOMS(partition_middle_rooms, Middle)
+#endif
 constexpr bool HAS_ROOMS = true;
 #else
 constexpr bool HAS_ROOMS = false;
@@ -209,11 +221,7 @@ partition_quantiles(const __grid_constant__ Task<Key> task) {
     Partition<Quantile::Tile>(shared_as<PartitionShared<Quantile::Tile>>()).run(task, FIRST);
 }
 
-// Grid: as partition_rooms.
-extern "C" __global__ void __launch_bounds__(Quantile::Tile::THREADS, Quantile::Tile::BLOCKS)
-partition_quantile_rooms(const __grid_constant__ Task<Key> task) {
-    Partition<Quantile::Tile>(shared_as<PartitionShared<Quantile::Tile>>()).run_from_rooms(task);
-}
+PARTITION_ROOMS(partition_quantile_rooms, Quantile::Tile)
 
 // Grid: as many blocks as run at a time.
 static_assert(sizeof(LocalShared<Quantile::Cell>) <= SHARED_KB * 1024, "it does not fit");
@@ -223,18 +231,19 @@ local_quantiles(const __grid_constant__ Task<Key> task) {
 }
 #endif
 
-#if SWEEPSORT_KEY_BITS == 32
-constexpr KernelShape TALLY_SHAPE = {
-    Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyShared<Tallied>)};
-#else
-// Wider keys have more bits left.
-constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0};
-#endif
-
 template <class S>
 constexpr KernelShape partition_shape() {
     return {S::THREADS, S::TILE, S::BLOCKS, sizeof(PartitionShared<S>)};
 }
+
+#if SWEEPSORT_KEY_BITS == 32
+constexpr KernelShape TALLY_SHAPE = {
+    Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyShared<Tallied>)};
+constexpr KernelShape MIDDLE_SHAPE = partition_shape<Middle>();
+#else
+// Wider keys have more bits left, and gain nothing by smaller tiles.
+constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0}, MIDDLE_SHAPE = {0, 0, 0, 0};
+#endif
 
 template <class S>
 constexpr KernelShape local_shape() {
@@ -304,4 +313,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     {0, HAS_ROOMS, 0, 0},
     QUANTILE_PARTITION_SHAPE,
     QUANTILE_CELL_SHAPE,
+    MIDDLE_SHAPE,
 };

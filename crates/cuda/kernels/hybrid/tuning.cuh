@@ -40,6 +40,12 @@ constexpr PartitionRow TWICE_ROWS[] = {
     {16, 768, 11, 1, 8, 4},
 };
 
+// Those of them that are not large: while one block of a multiprocessor waits for its first or its last tile, the other
+// goes on.
+constexpr PartitionRow MIDDLE_ROWS[] = {
+    {4, 512, 25, 2, 8, 4},
+};
+
 // Those that are partitioned once, with more bits.
 constexpr PartitionRow ONCE_ROWS[] = {
     {4, 1024, 36, 1, 10, 2},
@@ -267,6 +273,10 @@ struct Tuning {
         static_assert(CELL.keys <= PIECE.keys, "what is not tallied is a piece");
     };
     using Alone = CELLS_OF(ALONE);
+    struct Middle {
+        static constexpr PartitionRow TILES = fitted(row_of(MIDDLE_ROWS, KEY));
+        using Tile = TILES_OF(TILES);
+    };
     // Of words of 32 and 64 bits.
     struct AloneDouble {
         static constexpr LocalRow DOUBLE = fitted_alone(row_of(ALONE_DOUBLE_ROWS, KEY));

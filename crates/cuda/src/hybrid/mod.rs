@@ -10,7 +10,8 @@
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
-//! | from 2.5 · 10^7 on, of 64 bits 1.26 · 10^7 | `count` may read but a sample, and give buckets rooms; then `partition_rooms` is the second partition |
+//! | to 2^25 of 32 bits | `partition_middle` instead |
+//! | from 2^24 on, of 64 bits 1.26 · 10^7 | `count` may read but a sample, and give buckets rooms; then `partition_rooms` is the second partition, or `partition_middle_rooms` |
 //! | these of 64 bits, if they are skewed | `partition_quantiles`, `partition_quantile_rooms`, `local_quantiles` partition and sort them instead |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and of a bucket without a cell to
@@ -121,6 +122,8 @@ mod row {
     /// Where quantiles tell the cells; nothing, if they never do.
     pub const PARTITION_QUANTILES: usize = 23;
     pub const LOCAL_QUANTILES: usize = 24;
+    /// Nothing, if there is no such kernel.
+    pub const PARTITION_MIDDLE: usize = 25;
 }
 
 /// A sort, decided.
@@ -563,11 +566,11 @@ impl<'a> Kernels<'a> {
 
     /// What partitions the second time, from rooms, with the grid of what does it otherwise. PTX for older drivers
     /// has no such kernel.
-    fn partition_rooms(&self, bits: CellBits, second: Grid) -> Result<Option<Launch>> {
+    fn partition_rooms(&self, name: &str, bits: CellBits, second: Grid) -> Result<Option<Launch>> {
         if self.shapes.get(row::ROOMS)?.tile == 0 || bits.b < 2 {
             return Ok(None);
         }
-        let kernel = self.module.kernel("partition_rooms")?;
+        let kernel = self.module.kernel(name)?;
         Ok(Some((kernel, second.dependent_if(false).cooperative())))
     }
 
@@ -600,9 +603,17 @@ impl<'a> Kernels<'a> {
         let behind = self.behind(n, spec)?;
         let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
-        let (partition, tiles) = match bits.partitions() {
-            1 => ("partition_once", once),
-            _ => ("partition_twice", shape(row::PARTITION_TWICE)?),
+        let middle = shape(row::PARTITION_MIDDLE)?;
+        let (partition, from_rooms, tiles) = match bits.partitions() {
+            1 => ("partition_once", "", once),
+            _ if n <= tuning.middle && middle.tile > 0 => {
+                ("partition_middle", "partition_middle_rooms", middle)
+            }
+            _ => (
+                "partition_twice",
+                "partition_rooms",
+                shape(row::PARTITION_TWICE)?,
+            ),
         };
         // The first cuts the keys evenly for its blocks, by itself.
         let first = self.persistent(
@@ -620,7 +631,7 @@ impl<'a> Kernels<'a> {
                 let second = self.persistent(partition, tiles, most)?;
                 // Where a room turns out to be too small, the onesweep sorts.
                 let rooms = match behind.is_some() && n >= tuning.rooms {
-                    true => self.partition_rooms(bits, second.1)?,
+                    true => self.partition_rooms(from_rooms, bits, second.1)?,
                     false => None,
                 };
                 (vec![first, second], rooms, tile)

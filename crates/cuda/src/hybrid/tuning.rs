@@ -55,6 +55,8 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
+    /// Up to so many of these by smaller tiles, if the width has a kernel for that.
+    pub middle: usize,
     /// From so many keys on a sample gives buckets their rooms, instead of counting all keys.
     pub rooms: usize,
 }
@@ -72,7 +74,8 @@ const NARROWEST: Tuning = Tuning {
     once: 1 << 23,
     cell: [4096, 4096],
     most_bits: 10,
-    rooms: 3 << 23,
+    middle: 1 << 25,
+    rooms: 1 << 24,
 };
 
 const TABLE: [Tuning; 3] = [

@@ -48,6 +48,9 @@ fn twice(width: Width) -> usize {
 /// So many keys of 64 bits, or more, may have their buckets in rooms.
 const ROOMY: usize = (3 << 22) + 1;
 
+/// So many of 32 bits.
+const ROOMY_32: usize = 1 << 24;
+
 /// Where a sort of a width's keys changes its ways, powers of two apart: what fits the shared memory of
 /// one block, tiles of a partition, cells of a local sort, and what all blocks of an H200 hold at once.
 fn thresholds(width: Width) -> &'static [usize] {
