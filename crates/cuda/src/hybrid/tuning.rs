@@ -55,7 +55,7 @@ pub struct Tuning {
     pub cell: [usize; 2],
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
-    /// Up to so many of these by smaller tiles, if the width has a kernel for that.
+    /// Up to so many keys that are partitioned twice go by smaller tiles, if the width has a kernel for that.
     pub middle: usize,
     /// From so many keys on a sample gives buckets their rooms, instead of counting all keys.
     pub rooms: usize,
