@@ -46,7 +46,7 @@ use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
 use task::{Choice, FIRST, ONESWEEP, Part, Piece, Range, SECOND, SIFT, Step, Task};
-use tuning::{CellBits, MOST_CELL_BITS, Tuning};
+use tuning::{CellBits, MOST_CELL_BITS, Tuning, cells_fit};
 
 pub use composites::Composites;
 pub use few::Few;
@@ -202,6 +202,8 @@ struct Apart {
 /// Instead of partitions and `local`, for cells that quantiles tell.
 #[derive(Clone, Debug)]
 struct Quantiles {
+    /// Keys of a tile.
+    tile: u32,
     partition: Launch,
     /// From rooms; its blocks wait for each other.
     partition_rooms: Launch,
@@ -575,18 +577,21 @@ impl<'a> Kernels<'a> {
     }
 
     /// What sorts cells that quantiles tell, by so many blocks that partition; none if the device has no room for
-    /// them, or the width no kernels.
-    fn quantiles(&self, bits: CellBits, blocks: u32) -> Result<Option<Quantiles>> {
+    /// them, if even cells are too large for a block, or the width has no kernels. (Where cells are counted the
+    /// digits of a sample are.)
+    fn quantiles(&self, n: usize, bits: CellBits, blocks: u32) -> Result<Option<Quantiles>> {
         let tiles = self.shapes.get(row::PARTITION_QUANTILES)?;
-        if tiles.tile == 0 || bits.cells() < QUANTILE_WORDS {
+        let local = self.shapes.get(row::LOCAL_QUANTILES)?;
+        let fit = cells_fit(n, bits, local.tile as usize) && bits.cells() >= QUANTILE_WORDS;
+        if tiles.tile == 0 || !fit {
             return Ok(None);
         }
         let partition_rooms = self.module.kernel("partition_quantile_rooms")?;
         if tiles.together(&partition_rooms, self.device.facts())? < blocks {
             return Ok(None);
         }
-        let local = self.shapes.get(row::LOCAL_QUANTILES)?;
         Ok(Some(Quantiles {
+            tile: tiles.tile,
             partition: self.launch("partition_quantiles", tiles.grid(blocks))?,
             partition_rooms: (partition_rooms, tiles.grid(blocks).cooperative()),
             local: self.persistent("local_quantiles", local, bits.cells())?,
@@ -604,16 +609,11 @@ impl<'a> Kernels<'a> {
         let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let middle = shape(row::PARTITION_MIDDLE)?;
-        let (partition, from_rooms, tiles) = match bits.partitions() {
-            1 => ("partition_once", "", once),
-            _ if n <= tuning.middle && middle.tile > 0 => {
-                ("partition_middle", "partition_middle_rooms", middle)
-            }
-            _ => (
-                "partition_twice",
-                "partition_rooms",
-                shape(row::PARTITION_TWICE)?,
-            ),
+        let is_middle = n <= tuning.middle && middle.tile > 0;
+        let (partition, tiles) = match bits.partitions() {
+            1 => ("partition_once", once),
+            _ if is_middle => ("partition_middle", middle),
+            _ => ("partition_twice", shape(row::PARTITION_TWICE)?),
         };
         // The first cuts the keys evenly for its blocks, by itself.
         let first = self.persistent(
@@ -629,6 +629,10 @@ impl<'a> Kernels<'a> {
                 // The last tile of each bucket may be short.
                 let most = n.div_ceil(tile as usize) + (1 << bits.a);
                 let second = self.persistent(partition, tiles, most)?;
+                let from_rooms = match is_middle {
+                    true => "partition_middle_rooms",
+                    false => "partition_rooms",
+                };
                 // Where a room turns out to be too small, the onesweep sorts.
                 let rooms = match behind.is_some() && n >= tuning.rooms {
                     true => self.partition_rooms(from_rooms, bits, second.1)?,
@@ -650,14 +654,11 @@ impl<'a> Kernels<'a> {
             .map_or(0, |(_, grid)| grid.blocks().x);
         let quantiles = match room_blocks {
             0 => None,
-            blocks => self.quantiles(bits, blocks)?,
+            blocks => self.quantiles(n, bits, blocks)?,
         };
         let sizes = Sizes {
             room_blocks,
-            quantile_tile: match quantiles {
-                Some(_) => shape(row::PARTITION_QUANTILES)?.tile,
-                None => 0,
-            },
+            quantile_tile: quantiles.as_ref().map_or(0, |quantiles| quantiles.tile),
             dictionary: if sifts {
                 dictionary_bytes(self.width)
             } else {

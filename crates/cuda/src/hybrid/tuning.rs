@@ -148,7 +148,12 @@ pub fn composite_bits(n: usize, most: u32) -> CellBits {
 /// Whether blocks that sort so many records have room for these cells, and for what chance adds to
 /// evenly spread ones.
 pub fn records_fit(n: usize, bits: CellBits, local_keys: usize) -> bool {
-    bits.a + bits.b >= POSITION_BITS && 12 * n.div_ceil(bits.cells()) <= 11 * local_keys
+    bits.a + bits.b >= POSITION_BITS && cells_fit(n, bits, local_keys)
+}
+
+/// Whether blocks that sort so many keys of a cell have room for evenly spread ones, and for what chance adds.
+pub fn cells_fit(n: usize, bits: CellBits, local_keys: usize) -> bool {
+    12 * n.div_ceil(bits.cells()) <= 11 * local_keys
 }
 
 /// More keys than this are for onesweep: so many would make cells that are all too large for a block.

@@ -107,7 +107,7 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
     Ok(2 * n * (7 + SKEWED.len()))
 }
 
-/// Clears the bit below the highest where `kernels/hybrid/rooms.cuh` does not look, of keys from place `start` on:
+/// Clears the bit below the highest where `kernels/hybrid/sample.cuh` does not look, of keys from place `start` on:
 /// then half of the buckets have twice the keys that they are given room for.
 pub(super) fn hide<K: Word>(n: usize, start: usize, keys: &mut [K]) {
     const SAMPLE: usize = 1 << 21;

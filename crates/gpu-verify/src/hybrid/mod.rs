@@ -45,11 +45,14 @@ fn twice(width: Width) -> usize {
     }
 }
 
-/// So many keys of 64 bits, or more, may have their buckets in rooms.
-const ROOMY: usize = (3 << 22) + 1;
-
-/// So many of 32 bits.
-const ROOMY_32: usize = 1 << 24;
+/// So many keys, or more, may have their buckets in rooms, if any of that width.
+fn roomy(width: Width) -> Option<usize> {
+    match width {
+        Width::W32 => Some(1 << 24),
+        Width::W64 => Some((3 << 22) + 1),
+        _ => None,
+    }
+}
 
 /// Where a sort of a width's keys changes its ways, powers of two apart: what fits the shared memory of
 /// one block, tiles of a partition, cells of a local sort, and what all blocks of an H200 hold at once.

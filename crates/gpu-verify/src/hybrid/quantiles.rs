@@ -7,13 +7,13 @@ use sweepsort_core::{Shape, Width};
 use sweepsort_cuda::Buffer;
 use sweepsort_testkit::Distribution;
 
+use super::AUTO;
 use super::large::{hide, make};
 use super::sift::sampled;
-use super::{AUTO, ROOMY};
 use crate::resident::Resident;
 
 /// More than the fewest keys that quantiles may tell the cells of.
-const N: usize = ROOMY + (1 << 22);
+const N: usize = (1 << 24) + 1;
 
 /// Of an input: how keys are drawn, and what becomes of the one at a place.
 struct Input {

@@ -9,7 +9,7 @@ use sweepsort_cuda::cudarc::driver::CudaGraph;
 use sweepsort_cuda::{Buffer, Device, Plan};
 use sweepsort_testkit::{Ordered, Pattern, Wanted};
 
-use super::{APART, AUTO, ROOMY, ROOMY_32, SKEWED, own, twice};
+use super::{APART, AUTO, SKEWED, own, roomy, twice};
 use crate::keys::Keys;
 use crate::rig::{POISON, Rig, ahead, ascending, same, sum_of};
 
@@ -80,12 +80,7 @@ pub fn graphs() -> Result<usize> {
     let mut replays = 0;
     for width in Width::ALL {
         let sizes = [1000, 3000, 10_007, 100_003, APART, twice(width)];
-        let roomy = match width {
-            Width::W32 => Some(ROOMY_32),
-            Width::W64 => Some(ROOMY),
-            _ => None,
-        };
-        for n in sizes.into_iter().chain(roomy) {
+        for n in sizes.into_iter().chain(roomy(width)) {
             replays += with_width!(width, |W| replayed::<W>(&rig, n))
                 .with_context(|| format!("{n} keys of {} bits", width.bits()))?;
             rig.intact()?;
