@@ -17,8 +17,8 @@
 //
 // The window holds all keys if the probe has read all of them. If it has read a sample, some keys may
 // lie outside: tails are long. So each block says what the least and the greatest of its codes are, and
-// a second turn, which is always enqueued then, counts anew if need be, or what a sample was not enough for; otherwise
-// it does nothing.
+// a second turn counts anew if need be, or what a sample was not enough for; otherwise it does nothing. Where it is not
+// enqueued (Task::counts_once), these are onesweep's.
 //
 // Grid: up to one block a multiprocessor. Shared, beside its own: counter_bytes, and at least Others.
 #pragma once
@@ -81,7 +81,10 @@ struct Count {
     // turn: 0, or 1.
     __device__ void run(u32 turn) {
         // The probe, which let this kernel in, has waited for those that wrote the source.
-        if (turn == 0)
+        bool samples = turn == 0 && Room::WORTH && task.room_blocks > 0;
+        if (samples)
+            sample();
+        else if (turn == 0)
             begin();
         else
             let_next_kernel_in();
@@ -91,7 +94,6 @@ struct Count {
         if constexpr (Q::WORTH)
             if (path == QUANTILES) return turn == 0 ? learn() : give_rooms_to_quantiles();
         if (path != HYBRID || (turn > 0 && !task.choice->missed && !task.choice->unroomy)) return;
-        if (turn > 0) begin();
         Range<Key> known = known_range(turn);
         Window<Key> window(known, task.cell_bits());
         if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -101,10 +103,10 @@ struct Count {
         }
         if (turn == 0 && Room::possible(task, window)) {
             if (threadIdx.x == 0) task.ranges[task.probe_blocks + blockIdx.x] = known;
-            Digit bucket{window.low + task.b_bits, (1u << task.a_bits) - 1};
-            return Room(task, counters).run([=](Key code) { return bucket.of(code); }, shared.lay_out.last);
+            return Room(task, counters).give_by_counts(shared.lay_out.last);
         }
 
+        if (turn > 0 || samples) begin();
         count(window);
         bool tells = turn == 0 && task.may_onesweep;
         if (tells) shared.range.put(range);
@@ -117,6 +119,7 @@ struct Count {
         bool alone = task.cells() <= LayOut<Key>::ALONE;
         uint4 counts = alone ? lay_out.counts() : uint4{};
         if (turn == 0 && __ldcg(&task.choice->missed)) {
+            if (threadIdx.x == 0 && task.counts_once) task.choose(ONESWEEP);
 #pragma unroll 1
             for (u32 cell = threadIdx.x; cell < task.cells(); cell += THREADS) task.counts[cell] = 0;
         } else if (alone) {
@@ -135,7 +138,15 @@ struct Count {
         auto& own = *reinterpret_cast<RoomsOfQuantiles*>(counters);
         Q::load(own.table, task.quantiles);
         u32 shift = Q::QUANTILE_BITS - task.a_bits;
-        Room(task, &own.rooms).run([&](Key code) { return Q::of(own.table, code, shift) >> shift; }, shared.lay_out.last);
+        Room room(task, &own.rooms);
+        room.count([&](Key code) { return Q::of(own.table, code, shift) >> shift; });
+        room.give_by_counts(shared.lay_out.last);
+    }
+
+    // For rooms, while the probe goes on: where these are possible, a window begins at the highest bit.
+    __device__ void sample() {
+        Digit bucket{task.key_bits - task.a_bits, (1u << task.a_bits) - 1};
+        Room(task, counters).count([=](Key code) { return bucket.of(code); });
     }
 
     // What the probe has read, or the blocks of the turn before.

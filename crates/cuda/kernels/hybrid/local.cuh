@@ -147,8 +147,8 @@ struct Local {
         Key* own = to + begin + lane;
         Coder<Key> coder(codec, shared.base);
         in_order(fetched, [&](auto at) {
-            if (coder.identity)
-                each(at, [&](u32 i, Key code) { own[i] = code; });
+            if (coder.adds)
+                each(at, [&](u32 i, Key code) { own[i] = code + coder.more; });
             else
                 each(at, [&](u32 i, Key code) { own[i] = coder.decode(code); });
         });

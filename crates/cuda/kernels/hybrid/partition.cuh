@@ -8,9 +8,9 @@
 //         load        the next tile, while this one is finished
 //         scatter     runs of one digit at a time
 //
-// A digit has COPIES counters, and lane i of a warp uses copy i % COPIES. With 32 copies the lanes of a
+// A digit has several counters, and lane i of a warp uses copy i modulo their number. With 32 copies the lanes of a
 // warp never meet in a counter nor in a bank, whatever their digits are: sorted and equal keys take no
-// longer than random ones. Fewer copies are less to scan.
+// longer than random ones. There are so many counters; where there are fewer digits, each has more of them.
 //
 // The first partition has one bucket, the source; the second has one for each first digit. A bucket is
 // cut into tiles of about equally many keys. Blocks stay for many tiles, which they draw by tickets.
@@ -34,7 +34,7 @@
 #include "task.cuh"
 #include "warp.cuh"
 
-// A partition's tuning: pure data. Digits have at most DIGIT_BITS bits, and 2^COPY_BITS counters each.
+// A partition's tuning: pure data. Digits have at most DIGIT_BITS bits, and 2^COPY_BITS counters each then.
 //
 // Shared memory leaves the L1 cache what is left, and loads under way need it: on an H200, 2^28 keys of 8
 // bytes took 1.23 ms with tiles of 18k keys and 60 KB left, 1.36 ms with 20k and 28 KB. Two blocks a
@@ -99,7 +99,7 @@ struct PartitionShared {
     // This tile and the next.
     PartitionTile tile[2];
     // Read anew where they are used: else the compiler keeps what it makes of them, and spills.
-    volatile u32 level, rooms, shift, mask;
+    volatile u32 level, rooms, shift, mask, copy_bits;
     // Whether the source's words are not yet codes less base.
     volatile u32 encodes;
     Key base;
@@ -115,11 +115,16 @@ template <class S>
 struct Partition {
     using Key = typename S::Key;
     using Shared = PartitionShared<S>;
-    static constexpr u32 THREADS = S::THREADS, ITEMS = S::ITEMS, TILE = S::TILE, COPIES = S::COPIES;
+    static constexpr u32 THREADS = S::THREADS, ITEMS = S::ITEMS, TILE = S::TILE;
+    // A counter for each lane.
+    static constexpr u32 MOST_COPY_BITS = 5;
+    // Whether digits may have more counters than COPY_BITS say. Those that are the only ones are hardly ever fewer.
+    static constexpr bool ADAPTS = S::COPY_BITS < MOST_COPY_BITS && S::DIGITS <= MOST_BUCKETS;
     // Keys that a thread has under way at a time, to and from shared memory.
     static constexpr u32 BATCH = sizeof(Key) <= 4 ? 4 : 2;
-    // Whether lower halves may be written alone: of the first digit there is more left than that.
-    static constexpr bool HALVES = sizeof(Key) == sizeof(u32) && S::DIGITS <= MOST_BUCKETS;
+    // Whether lower halves may be written alone: by the second of two digits that tell the others.
+    static constexpr bool HALVES =
+        sizeof(Key) == sizeof(u32) && 2 * S::DIGIT_BITS == MOST_CELL_BITS && S::DIGITS <= MOST_BUCKETS;
     // Whether buckets may have rooms.
     static constexpr bool ROOMY = S::DIGITS <= MOST_BUCKETS && sizeof(Key) <= sizeof(u64);
 
@@ -145,45 +150,56 @@ struct Partition {
     // j * THREADS is less.
     __device__ u32 left(u32 count) const { return count > thread ? count - thread : 0; }
 
-    // Rows of 2^ROW_BITS bytes, one for each digit: how many bytes lie before a code's.
-    template <u32 ROW_BITS>
+    // Rows of 2^row_bits bytes, one for each digit: how many bytes lie before a code's.
     struct Rows {
         // Of words of 32 bits the digit is moved there by one rotation.
         static constexpr bool ROTATES = sizeof(Key) == 4 || S::QUANTILES;
         const Shared& shared;
-        u32 shift, mask;
+        u32 row_bits, shift, mask;
 
-        __device__ Rows(const Shared& shared)
-            : shared(shared), shift(ROTATES ? shared.shift - ROW_BITS & 31 : shared.shift),
-              mask(ROTATES ? shared.mask << ROW_BITS : shared.mask) {}
+        __device__ Rows(const Shared& shared, u32 row_bits)
+            : shared(shared), row_bits(row_bits), shift(ROTATES ? shared.shift - row_bits & 31 : shared.shift),
+              mask(ROTATES ? shared.mask << row_bits : shared.mask) {}
 
         __device__ u32 of(Key code) const {
             u32 word = u32(code);
-            if constexpr (S::QUANTILES) word = Quantiles<Key>::of(shared.quantiles, code, shift + ROW_BITS);
+            if constexpr (S::QUANTILES) word = Quantiles<Key>::of(shared.quantiles, code, shift + row_bits);
             if constexpr (ROTATES)
                 return __funnelshift_r(word, word, shift) & mask;
             else
-                return Digit{shift, mask}.of(code) << ROW_BITS;
+                return Digit{shift, mask}.of(code) << row_bits;
         }
     };
-    using CounterRows = Rows<2 + S::COPY_BITS>;
-    using BaseRows = Rows<2>;
+
+    __device__ u32 copy_bits() const {
+        if constexpr (ADAPTS)
+            return shared.copy_bits;
+        else
+            return S::COPY_BITS;
+    }
+
+    __device__ Rows counter_rows() const { return Rows(shared, 2 + copy_bits()); }
+
+    __device__ Rows base_rows() const { return Rows(shared, 2); }
+
+    __device__ u32 copies() const { return 1u << copy_bits(); }
 
     // Which of a row's counters is this lane's, in bytes. Each warp begins with another one: else what was
     // a power of two apart in sorted keys becomes neighbours, whose bins in local are in one bank. (Of 2^28
     // sorted keys of 8 bytes that took 1.54 ms instead of 1.21.)
-    __device__ static u32 own_copy() {
+    __device__ u32 own_copy() const {
         u32 lane;
         asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-        return (lane + threadIdx.x / WARP) % COPIES * 4;
+        return (lane + threadIdx.x / WARP & copies() - 1) * 4;
     }
 
     __device__ u32* counter(u32 bytes, bool is_key) {
         return is_key ? at(shared.counters, bytes) : &shared.beside[thread % WARP];
     }
 
-    __device__ void zero_counters(u32 digits) {
-        for (u32 i = thread; i < digits * (COPIES / 4); i += THREADS)
+    // Of all digits that there may be, or that there are.
+    __device__ void zero_counters(u32 counters = S::COUNTERS) {
+        for (u32 i = thread; i < counters / 4; i += THREADS)
             reinterpret_cast<uint4*>(shared.counters)[i] = uint4{0, 0, 0, 0};
     }
 
@@ -197,12 +213,18 @@ struct Partition {
         return level == SECOND ? task.second_digit() : task.first_digit();
     }
 
-    // By which the tiles that follow are partitioned. A barrier follows.
-    __device__ void set_digit(Digit digit) {
+    // By which the tiles that follow are partitioned, with so many counters each. A barrier follows.
+    __device__ void set_digit(Digit digit, u32 copy_bits = S::COPY_BITS) {
         if (thread == 0) {
             shared.shift = digit.shift;
             shared.mask = digit.mask;
+            shared.copy_bits = copy_bits;
         }
+    }
+
+    // As many as there are for them.
+    __device__ static u32 copy_bits_of(Digit digit) {
+        return min(S::DIGIT_BITS + S::COPY_BITS - u32(__popc(digit.mask)), MOST_COPY_BITS);
     }
 
     // No key is at hand: else the compiler keeps those of the last tile where there is none in this one.
@@ -241,7 +263,7 @@ struct Partition {
 
     template <bool FULL>
     __device__ void count_as(u32 count) {
-        CounterRows rows(shared);
+        Rows rows = counter_rows();
         u32 own = own_copy(), left = this->left(count);
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
@@ -249,23 +271,23 @@ struct Partition {
 #pragma unroll
             for (u32 j = batch; j < batch + BATCH && j < ITEMS; j++) {
                 u32 row = rows.of(key[j]);
-                keep_digit(j, row);
+                keep_digit(rows, j, row);
                 atomicAdd(counter(row | own, FULL || j * THREADS < left), 1);
             }
         }
     }
 
     // The j-th key's, of its row of counters; and back.
-    __device__ void keep_digit(u32 j, u32 row) {
+    __device__ void keep_digit(const Rows& rows, u32 j, u32 row) {
         if constexpr (S::QUANTILES) {
-            u32 byte = row >> (2 + S::COPY_BITS) << j % 4 * 8;
+            u32 byte = row >> rows.row_bits << j % 4 * 8;
             digits_of_four[j / 4] = j % 4 ? digits_of_four[j / 4] | byte : byte;
         }
     }
 
-    __device__ u32 row_of(const CounterRows& rows, u32 j) const {
+    __device__ u32 row_of(const Rows& rows, u32 j) const {
         if constexpr (S::QUANTILES)
-            return (digits_of_four[j / 4] >> j % 4 * 8 & 0xff) << (2 + S::COPY_BITS);
+            return (digits_of_four[j / 4] >> j % 4 * 8 & 0xff) << rows.row_bits;
         else
             return rows.of(key[j]);
     }
@@ -283,7 +305,7 @@ struct Partition {
     // halves' sums are scanned in one word.
     __device__ void scan(u32 count) {
         constexpr u32 HALF = 4 * THREADS, HALVES = S::COUNTERS > HALF ? 2 : 1;
-        u32 lane = thread % WARP, warp = thread / WARP, counters = digits() * COPIES;
+        u32 lane = thread % WARP, warp = thread / WARP, counters = digits() * copies();
         uint4* quads = reinterpret_cast<uint4*>(shared.counters) + thread;
         u32 own = 0;
 #pragma unroll
@@ -307,7 +329,7 @@ struct Partition {
             u32 x = half == 0 ? before & 0xffff : lower + (before >> 16);
             u32 y = x + counts.x, z = y + counts.y, w = z + counts.z;
             quads[half * THREADS] = {x, y, z, w};
-            if (first % COPIES == 0) shared.begins[first / COPIES] = x;
+            if (first % copies() == 0) shared.begins[first >> copy_bits()] = x;
         }
         if (thread == 0) shared.begins[digits()] = count;
         __syncthreads();
@@ -317,7 +339,7 @@ struct Partition {
     // for one another.
     template <bool FULL>
     __device__ void place_as(u32 count) {
-        CounterRows rows(shared);
+        Rows rows = counter_rows();
         u32 own = own_copy(), left = this->left(count);
 #pragma unroll
         for (u32 batch = 0; batch < ITEMS; batch += BATCH) {
@@ -366,7 +388,7 @@ struct Partition {
     }
 
     // The base of the code that is the thread's j-th of the ordered tile.
-    __device__ u32 base_of(const BaseRows& rows, Key code, u32 j) const {
+    __device__ u32 base_of(const Rows& rows, Key code, u32 j) const {
         if constexpr (S::QUANTILES) {
             // Digits stand in order.
             u32 place = j * THREADS + thread, digit = shared.first_digits[place / WARP];
@@ -379,7 +401,7 @@ struct Partition {
 
     template <bool FULL>
     __device__ void scatter_as(Key* to, u32 count, bool halves) {
-        BaseRows rows(shared);
+        Rows rows = base_rows();
         const Key* own = shared.keys + slot(thread);
         u32 left = this->left(count);
 #pragma unroll
@@ -397,7 +419,7 @@ struct Partition {
             for (u32 i = 0, j = batch; i < BATCH && j < ITEMS; i++, j++)
                 if (FULL || j * THREADS < left) {
                     u32 place = base[i] + j * THREADS + thread;
-                    if (halves)
+                    if (HALVES && halves)
                         reinterpret_cast<u16*>(to)[place] = u16(code[i]);
                     else
                         to[place] = code[i];
@@ -408,7 +430,7 @@ struct Partition {
     // The ordered tile goes where it has room, whole codes or lower halves. Then shared memory is free, and
     // the counters are zeros.
     __device__ void scatter(Key* to, u32 count, bool halves = false) {
-        zero_counters(digits());
+        zero_counters(digits() * copies());
         if (count == TILE)
             scatter_as<true>(to, count, halves);
         else
@@ -417,17 +439,19 @@ struct Partition {
     }
 
     // What the first partition has left in rooms.
-    __device__ void set_rooms(const Task<Key>& task) {
-        if (thread < shared.buckets) shared.places[thread] = task.room_begins[thread];
-        if (thread >= WARP) return;
-        scan_by_warp(shared.buckets, shared.bucket_begins, [&](u32 i) {
-            return task.bucket_cursors[i] - task.room_begins[i];
-        });
-        __syncwarp();
-        u32 tile = S::QUANTILES ? task.quantile_tile : task.tile;
-        // Also without keys a bucket has a tile, which tells where its cells begin.
-        scan_by_warp(
-            shared.buckets, shared.tiles, [&](u32 i) { return max((bucket_keys(i) + tile - 1) / tile, 1u); });
+    __device__ void set_rooms(const Task<Key>& task, u32 buckets) {
+        if (thread < buckets) {
+            u32 place = task.room_begins[thread], keys = task.bucket_cursors[thread] - place;
+            u32 tile = S::QUANTILES ? task.quantile_tile : task.tile;
+            shared.places[thread] = place;
+            shared.bucket_begins[thread] = keys;
+            // Also without keys a bucket has a tile, which tells where its cells begin.
+            shared.tiles[thread] = max((keys + tile - 1) / tile, 1u);
+        }
+        __syncthreads();
+        if (thread >= 2 * WARP) return;
+        u32* numbers = thread < WARP ? shared.bucket_begins : shared.tiles;
+        scan_by_warp(buckets, numbers, [=](u32 i) { return numbers[i]; });
     }
 
     __device__ u32 bucket_keys(u32 bucket) const {
@@ -448,8 +472,7 @@ struct Partition {
             shared.encodes = level != SECOND && source.encodes(base);
         }
         if (Source::ROOMS) {
-            __syncthreads();
-            set_rooms(task);
+            set_rooms(task, buckets);
         } else if (level != SECOND) {
             if (thread == 0) {
                 // Every block has equally many tiles, if there are keys enough.
@@ -599,7 +622,7 @@ struct Partition {
 
     template <class Source>
     __device__ void run(const Task<Key>& task, u32 level, const Source& source) {
-        zero_counters(S::DIGITS);
+        zero_counters();
         wait_for_earlier_kernels();
         if (task.choice->path != (S::QUANTILES ? QUANTILES : HYBRID)) return;
         if (level == SECOND && task.choice->roomy != Source::ROOMS) return;
@@ -607,7 +630,8 @@ struct Partition {
         find(task, blockIdx.x, shared.tile[0], thread);
         __syncthreads();
         if (shared.tile[0].exists()) source.load(shared.tile[0]);
-        set_digit(digit(task, level));
+        Digit digit = this->digit(task, level);
+        set_digit(digit, copy_bits_of(digit));
         // The first two tiles of each block need no ticket.
         if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
         __syncthreads();

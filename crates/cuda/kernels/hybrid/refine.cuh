@@ -476,7 +476,7 @@ struct Refine {
     }
 
     __device__ void run() {
-        Tiles(shared.tile).zero_counters(PART_RADIX);
+        Tiles(shared.tile).zero_counters();
         wait_for_earlier_kernels();
         if (!task.refines() || task.choice->large == 0) return;
         if (thread == 0) {

@@ -3,8 +3,8 @@
 //     count       a sample's first digits (sample.cuh)
 //     give        by the last block: room for what the sample lets expect, and more
 //
-// All there is of ROOMS is shared out; if that is not enough for what chance
-// adds, or a bucket may have more tiles than there are blocks, nobody gets a room, and all keys are counted. A bucket
+// All there is of ROOMS is shared out; if that is not enough for what chance adds, or a bucket may have more tiles than
+// there are blocks, nobody gets a room, and all keys are counted, or onesweep sorts them (Task::counts_once). A bucket
 // may turn out to be larger than its room, for there are inputs of which the sample misleads. The partition notices,
 // and leaves the sort to the onesweep behind.
 //
@@ -52,18 +52,25 @@ struct Rooms {
         return WORTH && task.room_blocks > 0 && window.base == 0 && window.low + task.cell_bits() == task.key_bits;
     }
 
-    // `bucket_of(code)` tells a code's bucket.
+    // Keys of this block's share of the sample, by bucket, as `bucket_of(code)` tells.
     template <class BucketOf>
-    __device__ void run(BucketOf bucket_of, bool& last) {
+    __device__ void count(BucketOf bucket_of) {
         for (u32 i = threadIdx.x; i < buckets * WARP; i += THREADS) shared.counters[i] = 0;
         __syncthreads();
         Sample<Key, THREADS>(task).each(
             task, [&](Key code) { atomicAdd(&shared.counters[bucket_of(code) * WARP + lane], 1); });
         __syncthreads();
+    }
+
+    // Rooms, by what all blocks have counted.
+    __device__ void give_by_counts(bool& last) {
         for (u32 bucket = warp; bucket < buckets; bucket += WARPS) {
             u32 keys = sum_of_warp(shared.counters[bucket * WARP + lane]);
-            if (lane == 0) atomicAdd(&task.counts[bucket], keys);
+            if (lane == 0) shared.counters[bucket * WARP] = keys;
         }
+        __syncthreads();
+        // By neighbouring lanes: one by one they took 3 us of 2^24 keys, for they are all in a few lines.
+        if (threadIdx.x < buckets) atomicAdd(&task.counts[threadIdx.x], shared.counters[threadIdx.x * WARP]);
         if (last_block(task.choice->done, last)) give();
     }
 
@@ -98,7 +105,7 @@ struct Rooms {
         if (bucket == 0) {
             if (fits)
                 task.choice->roomy = 1;
-            else if (of_quantiles)
+            else if (of_quantiles || task.counts_once)
                 task.choose(ONESWEEP);
             else
                 task.choice->unroomy = 1;

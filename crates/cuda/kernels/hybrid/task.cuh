@@ -123,9 +123,17 @@ struct Range {
 // Words to codes less `base`, and back.
 template <class Key>
 struct Coder : Codec<Key> {
+    // Whether a word is its code and a number more: unsigned and signed ones, for to turn the highest bit round is to
+    // add it.
+    bool adds;
+    Key more;
+
     __device__ Coder(const Codec<Key>& codec, Key base) : Codec<Key>(codec) {
         this->rotate += base;
         this->identity = codec.identity && base == 0;
+        Key highest = Key(1) << (8 * sizeof(Key) - 1);
+        adds = !codec.ties && codec.float_mask == 0 && (codec.exclusive & ~highest) == 0;
+        more = this->rotate + codec.exclusive;
     }
 
     using Codec<Key>::encode;
@@ -134,6 +142,11 @@ struct Coder : Codec<Key> {
     template <u32 N>
     __device__ void encode(Key (&words)[N]) const {
         if (this->identity) return;
+        if (adds) {
+#pragma unroll
+            for (u32 i = 0; i < N; i++) words[i] -= more;
+            return;
+        }
         if (this->ties)
 #pragma unroll
             for (u32 i = 0; i < N; i++) words[i] = this->canonical(words[i]);
@@ -230,7 +243,7 @@ struct Task {
     uint4* zeros;
     u32 zero_vectors;
     // Whether onesweep is enqueued behind, so that `path` may say so. Then one block of the probe reads
-    // a sample, and count is enqueued twice; otherwise the probe reads all keys.
+    // a sample; otherwise the probe reads all keys.
     u32 may_onesweep;
     // Carried.
     u32 carries;
@@ -256,6 +269,8 @@ struct Task {
     u32* quantiles;
     // Keys of a tile of the second partition then.
     u32 quantile_tile;
+    // Whether count is enqueued but once, though a sample may mislead: what would have to be counted anew is onesweep's.
+    u32 counts_once;
     // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
     Choice<u64>* words;
     Codec<Key> codec;

@@ -43,7 +43,7 @@ constexpr PartitionRow TWICE_ROWS[] = {
 // Those of them that are not large: while one block of a multiprocessor waits for its first or its last tile, the other
 // goes on.
 constexpr PartitionRow MIDDLE_ROWS[] = {
-    {4, 512, 25, 2, 8, 4},
+    {4, 512, 25, 2, 7, 4},
 };
 
 // Those that are partitioned once, with more bits.

@@ -10,8 +10,8 @@
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
-//! | to 2^25 of 32 bits | `partition_middle` instead |
-//! | from 2^24 on, of 64 bits 1.26 · 10^7 | `count` may read but a sample, and give buckets rooms; then `partition_rooms` is the second partition, or `partition_middle_rooms` |
+//! | to 2^26 of 32 bits | `partition_middle` instead |
+//! | from 2^23 on, of 64 bits 1.26 · 10^7 | `count` may read but a sample, and give buckets rooms; then `partition_rooms` is the second partition, or `partition_middle_rooms` |
 //! | these of 64 bits, if they are skewed | `partition_quantiles`, `partition_quantile_rooms`, `local_quantiles` partition and sort them instead |
 //!
 //! Where a cell has 16 bits left or fewer, `local_tally` is launched instead of `local`, and of a bucket without a cell to
@@ -173,6 +173,8 @@ struct Room {
     room_blocks: u32,
     /// Keys of a tile of it where quantiles tell the cells; 0 if they never do.
     quantile_tile: u32,
+    /// Whether what would have to be counted anew is onesweep's.
+    counts_once: bool,
     arrays: Arrays,
 }
 
@@ -247,6 +249,8 @@ struct Sizes {
     room_blocks: u32,
     /// Keys of a tile of the second partition where quantiles tell the cells; 0 if they never do.
     quantile_tile: u32,
+    /// Whether what would have to be counted anew is onesweep's.
+    counts_once: bool,
 }
 
 /// The workspace's arrays; shapes as in `kernels/hybrid/task.cuh`. What the onesweep behind needs
@@ -563,6 +567,7 @@ impl<'a> Kernels<'a> {
             composed: false,
             room_blocks: 0,
             quantile_tile: 0,
+            counts_once: false,
         })
     }
 
@@ -606,7 +611,7 @@ impl<'a> Kernels<'a> {
         let digits = shape(row::PARTITION_ONCE_DIGITS)?.tile;
         let tuning = tuning.fitted(digits as usize, large.tile as usize);
         let behind = self.behind(n, spec)?;
-        let finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
+        let mut finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let middle = shape(row::PARTITION_MIDDLE)?;
         let is_middle = n <= tuning.middle && middle.tile > 0;
@@ -649,6 +654,11 @@ impl<'a> Kernels<'a> {
             false => ("local", shape(row::LOCAL)?),
         };
         let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
+        // A second launch of count that is called off takes longer than is gained by it.
+        let counts_once = is_middle && partition_rooms.is_some() && n >= tuning.counted_once;
+        if counts_once {
+            finding.counts = 1;
+        }
         let room_blocks = partition_rooms
             .as_ref()
             .map_or(0, |(_, grid)| grid.blocks().x);
@@ -658,6 +668,7 @@ impl<'a> Kernels<'a> {
         };
         let sizes = Sizes {
             room_blocks,
+            counts_once,
             quantile_tile: quantiles.as_ref().map_or(0, |quantiles| quantiles.tile),
             dictionary: if sifts {
                 dictionary_bytes(self.width)
@@ -824,6 +835,7 @@ impl Room {
         task.room_begins = arrays.room_begins.within(workspace)?.address();
         task.room_keys = (arrays.rooms.len() / size_of::<W>()) as u32;
         task.room_blocks = self.room_blocks;
+        task.counts_once = u32::from(self.counts_once);
         if self.quantile_tile > 0 {
             task.quantiles = arrays.quantiles.within(workspace)?.address();
             task.quantile_tile = self.quantile_tile;
@@ -966,6 +978,7 @@ impl Sizes {
             may_onesweep: self.behind > 0,
             room_blocks: self.room_blocks,
             quantile_tile: self.quantile_tile,
+            counts_once: self.counts_once,
             arrays: Arrays::of(n, self),
         }
     }
@@ -1036,6 +1049,7 @@ mod tests {
             composed: false,
             room_blocks: if behind > 0 { 132 } else { 0 },
             quantile_tile: if behind > 0 { 18_432 } else { 0 },
+            counts_once: false,
         }
     }
 

@@ -43,6 +43,7 @@ pub struct Task<W> {
     pub room_blocks: u32,
     pub quantiles: u64,
     pub quantile_tile: u32,
+    pub counts_once: u32,
     pub words: u64,
     pub codec: Codec<W>,
 }
@@ -87,6 +88,7 @@ impl<W> Task<W> {
             room_blocks: 0,
             quantiles: 0,
             quantile_tile: 0,
+            counts_once: 0,
             words: 0,
             codec,
         }

@@ -59,6 +59,9 @@ pub struct Tuning {
     pub middle: usize,
     /// From so many keys on a sample gives buckets their rooms, instead of counting all keys.
     pub rooms: usize,
+    /// From so many keys on, those that go by smaller tiles are not counted anew where a sample has misled: they are
+    /// onesweep's then.
+    pub counted_once: usize,
 }
 
 /// Measured on an H200 (docs/algorithms/hybrid.md).
@@ -74,8 +77,9 @@ const NARROWEST: Tuning = Tuning {
     once: 1 << 23,
     cell: [4096, 4096],
     most_bits: 10,
-    middle: 1 << 25,
-    rooms: 1 << 24,
+    middle: 1 << 26,
+    rooms: 1 << 23,
+    counted_once: 1 << 24,
 };
 
 const TABLE: [Tuning; 3] = [

@@ -100,11 +100,29 @@ fn all<K: Word + Sample>(n: usize) -> Result<usize> {
         })?;
         both(&keys, &mut to, what)?;
     }
+    make(
+        &resident,
+        Distribution::Uniform,
+        &mut keys,
+        |start, made| {
+            for (place, key) in (start..).zip(made) {
+                *key = match place % 1_000_003 {
+                    5 => K::MAX,
+                    _ => high_bit_clear(high_bit_clear(*key)),
+                };
+            }
+        },
+    )?;
+    both(
+        &keys,
+        &mut to,
+        "a few keys far from all that the sample shows",
+    )?;
     for distribution in SKEWED {
         make(&resident, distribution, &mut keys, |_, _| {})?;
         both(&keys, &mut to, distribution.name())?;
     }
-    Ok(2 * n * (7 + SKEWED.len()))
+    Ok(2 * n * (8 + SKEWED.len()))
 }
 
 /// Clears the bit below the highest where `kernels/hybrid/sample.cuh` does not look, of keys from place `start` on:
