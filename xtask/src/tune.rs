@@ -121,7 +121,7 @@ const INPUTS: &[Inputs] = &[
         "2^24,2^27",
         "uniform,normal,sorted",
     ),
-    inputs("hybrid/middle", &[32], "2^24,2^25", "uniform,normal,sorted"),
+    inputs("hybrid/middle", &[32], "2^24,2^26", "uniform,normal,sorted"),
     inputs("hybrid/quantile", &[64], "2^24,2^27", "and2"),
     inputs("hybrid/quantile_cell", &[64], "2^24,2^27", "and2"),
     inputs("hybrid/values", WIDER, "2^24,2^27", "uniform,normal,sorted"),

@@ -173,8 +173,6 @@ struct Room {
     room_blocks: u32,
     /// Keys of a tile of it where quantiles tell the cells; 0 if they never do.
     quantile_tile: u32,
-    /// Whether what would have to be counted anew is onesweep's.
-    counts_once: bool,
     arrays: Arrays,
 }
 
@@ -219,7 +217,7 @@ struct Finding {
     probe: Launch,
     probe_blocks: u32,
     count: Launch,
-    /// Once, or again where keys may lie outside of what a sample shows.
+    /// Once, or again where keys may lie outside of what a sample shows, if such are not left to the onesweep.
     counts: u32,
     /// Where there are too many cells for the last block that counts.
     lay_out: Option<Launch>,
@@ -249,8 +247,6 @@ struct Sizes {
     room_blocks: u32,
     /// Keys of a tile of the second partition where quantiles tell the cells; 0 if they never do.
     quantile_tile: u32,
-    /// Whether what would have to be counted anew is onesweep's.
-    counts_once: bool,
 }
 
 /// The workspace's arrays; shapes as in `kernels/hybrid/task.cuh`. What the onesweep behind needs
@@ -567,7 +563,6 @@ impl<'a> Kernels<'a> {
             composed: false,
             room_blocks: 0,
             quantile_tile: 0,
-            counts_once: false,
         })
     }
 
@@ -614,7 +609,7 @@ impl<'a> Kernels<'a> {
         let mut finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let middle = shape(row::PARTITION_MIDDLE)?;
-        let is_middle = n <= tuning.middle && middle.tile > 0;
+        let is_middle = bits.partitions() == 2 && n <= tuning.middle && middle.tile > 0;
         let (partition, tiles) = match bits.partitions() {
             1 => ("partition_once", once),
             _ if is_middle => ("partition_middle", middle),
@@ -655,8 +650,7 @@ impl<'a> Kernels<'a> {
         };
         let sifts = behind.as_ref().is_some_and(|sweep| sweep.rest().is_some());
         // A second launch of count that is called off takes longer than is gained by it.
-        let counts_once = is_middle && partition_rooms.is_some() && n >= tuning.counted_once;
-        if counts_once {
+        if is_middle && partition_rooms.is_some() && n >= tuning.counted_once {
             finding.counts = 1;
         }
         let room_blocks = partition_rooms
@@ -668,7 +662,6 @@ impl<'a> Kernels<'a> {
         };
         let sizes = Sizes {
             room_blocks,
-            counts_once,
             quantile_tile: quantiles.as_ref().map_or(0, |quantiles| quantiles.tile),
             dictionary: if sifts {
                 dictionary_bytes(self.width)
@@ -835,7 +828,6 @@ impl Room {
         task.room_begins = arrays.room_begins.within(workspace)?.address();
         task.room_keys = (arrays.rooms.len() / size_of::<W>()) as u32;
         task.room_blocks = self.room_blocks;
-        task.counts_once = u32::from(self.counts_once);
         if self.quantile_tile > 0 {
             task.quantiles = arrays.quantiles.within(workspace)?.address();
             task.quantile_tile = self.quantile_tile;
@@ -853,6 +845,11 @@ impl Finding {
         task: &Task<W>,
         clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
+        let task = &Task {
+            // Without a onesweep behind, all keys are read, and nothing misleads.
+            counts_once: u32::from(self.counts == 1) & task.may_onesweep,
+            ..*task
+        };
         let launch = |(kernel, grid): &Launch| {
             // SAFETY: the caller's promise.
             unsafe { stream.launch(kernel, *grid, args![Argument::plain(task)]) }
@@ -978,7 +975,6 @@ impl Sizes {
             may_onesweep: self.behind > 0,
             room_blocks: self.room_blocks,
             quantile_tile: self.quantile_tile,
-            counts_once: self.counts_once,
             arrays: Arrays::of(n, self),
         }
     }
@@ -1049,7 +1045,6 @@ mod tests {
             composed: false,
             room_blocks: if behind > 0 { 132 } else { 0 },
             quantile_tile: if behind > 0 { 18_432 } else { 0 },
-            counts_once: false,
         }
     }
 

@@ -45,7 +45,8 @@ fn twice(width: Width) -> usize {
     }
 }
 
-/// So many keys, or more, may have their buckets in rooms, if any of that width; those of 32 bits are counted but once.
+/// So many keys, or more, may have their buckets in rooms, if any of that width; of 32 bits all that are partitioned twice
+/// may, and so many are counted but once.
 fn roomy(width: Width) -> Option<usize> {
     match width {
         Width::W32 => Some(1 << 24),
