@@ -106,6 +106,89 @@ pub fn contenders(record: &Record, file: &str) -> Result<String> {
     Ok(text)
 }
 
+/// A table for each threshold, with a line for each input and a column for each way: the number that its figure was
+/// set to, or the algorithm.
+pub fn thresholds(record: &Record, file: &str) -> Result<String> {
+    let mut tables: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in &record.rows {
+        let (figure, _) = way(row);
+        match tables.iter_mut().find(|(known, _)| *known == figure) {
+            Some((_, rows)) => rows.push(row),
+            None => tables.push((figure, vec![row])),
+        }
+    }
+    let mut text = String::new();
+    for (figure, rows) in tables {
+        let mut ways: Vec<&str> = Vec::new();
+        let mut inputs: Vec<&Row> = Vec::new();
+        for row in &rows {
+            if !ways.contains(&way(row).1) {
+                ways.push(way(row).1);
+            }
+            if !inputs.iter().any(|input| input.same_input(row)) {
+                inputs.push(row);
+            }
+        }
+        let columns = ways.join(" | ");
+        write!(
+            text,
+            "\n`{figure}`\n\n| keys | how many | {columns} |\n|---|--:|"
+        )?;
+        writeln!(text, "{}", "--:|".repeat(ways.len()))?;
+        for input in inputs {
+            let time = |name: &&str| {
+                let of = |row: &&&Row| way(row).1 == *name && row.same_input(input);
+                rows.iter().find(of).and_then(|row| row.median_s)
+            };
+            let times: Vec<Option<f64>> = ways.iter().map(time).collect();
+            let least = times.iter().flatten().copied().fold(f64::MAX, f64::min);
+            let cells: Vec<String> = (times.into_iter())
+                .map(|time| match time {
+                    None => String::new(),
+                    Some(time) if time == least => format!("**{}**", micros(time)),
+                    Some(time) => micros(time),
+                })
+                .collect();
+            let (keys, n) = (spread(input), count(input.n));
+            writeln!(text, "| {keys} | {n} | {} |", cells.join(" | "))?;
+        }
+    }
+    if text.is_empty() {
+        bail!("{file} has no rows");
+    }
+    writeln!(
+        text,
+        "\nµs, medians of the device's own time; {}. All outputs are verified. {}.",
+        named(&record.machine),
+        links(file, 2)?
+    )?;
+    Ok(text)
+}
+
+/// The threshold that a row is about, and on which side of it: the last figure that its variant sets, or else its
+/// algorithm.
+fn way(row: &Row) -> (&str, &str) {
+    let algorithm = row.algorithm.as_deref().unwrap_or("auto");
+    match row.variant.as_deref() {
+        None => ("--algorithm", algorithm),
+        Some(variant) => {
+            let last = variant.rsplit('+').next().unwrap_or(variant);
+            last.split_once('=').unwrap_or(("--algorithm", "auto"))
+        }
+    }
+}
+
+/// Three digits at least.
+fn micros(seconds: f64) -> String {
+    let micros = 1e6 * seconds;
+    let decimals = match micros {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{micros:.decimals$}")
+}
+
 /// Host memory: ours, and how near they come to the link.
 pub fn host(record: &Record, file: &str) -> Result<String> {
     let mut text = String::from(
@@ -148,12 +231,17 @@ pub fn host(record: &Record, file: &str) -> Result<String> {
     Ok(text)
 }
 
+/// What was sorted.
+fn spread(row: &Row) -> String {
+    match &*row.distribution {
+        "uniform" => task(row),
+        distribution => format!("{}, {distribution}", task(row)),
+    }
+}
+
 /// What was sorted, and how if otherwise than to an output of its own.
 fn what(row: &Row) -> String {
-    let mut what = task(row);
-    if row.distribution != "uniform" {
-        what = format!("{what}, {}", row.distribution);
-    }
+    let what = spread(row);
     match row.variant.as_deref() {
         None | Some("text") => what,
         Some(variant) => format!("{what}, {variant}"),
@@ -200,6 +288,35 @@ mod tests {
             median_s: Some(median_s),
             verified: true,
             ..Row::default()
+        }
+    }
+
+    #[test]
+    fn thresholds_have_a_column_for_each_way() {
+        let by = |variant: Option<&str>, algorithm: &str, n, median_s| Row {
+            variant: variant.map(str::to_owned),
+            algorithm: Some(algorithm.to_owned()),
+            ..row("sweepsort-cuda", n, median_s)
+        };
+        let record = Record {
+            machine: Machine::default(),
+            rows: vec![
+                by(Some("hybrid.once=1"), "hybrid", 100, 5e-6),
+                by(Some("hybrid.once=2^31"), "hybrid", 100, 4e-6),
+                by(Some("hybrid.a=1+hybrid.b=1"), "hybrid", 100, 2e-4),
+                by(Some("hybrid.b=2"), "hybrid", 100, 1e-4),
+                by(None, "onesweep", 100, 3e-5),
+                by(Some("text"), "hybrid", 100, 2e-5),
+                by(None, "onesweep", 7, 3e-5),
+            ],
+        };
+        let text = thresholds(&record, "results/none.json").unwrap();
+        for part in [
+            "`hybrid.once`\n\n| keys | how many | 1 | 2^31 |\n|---|--:|--:|--:|\n| u32 | 100 | 5.00 | **4.00** |\n",
+            "`hybrid.b`\n\n| keys | how many | 1 | 2 |\n|---|--:|--:|--:|\n| u32 | 100 | 200 | **100** |\n",
+            "| keys | how many | onesweep | auto |\n|---|--:|--:|--:|\n| u32 | 100 | 30.0 | **20.0** |\n| u32 | 7 | **30.0** |  |\n",
+        ] {
+            assert!(text.contains(part), "{part}\nis not in\n{text}");
         }
     }
 

@@ -469,6 +469,11 @@ fn nonsense_is_refused() -> Outcome {
         ),
         (&["--value-type", "i16"], "--residence device"),
         (&["--variant", "one-stream"], "--residence device"),
+        (&["--preset", "thresholds"], "--residence device"),
+        (
+            &["--preset", "thresholds", "--algorithm", "split"],
+            "leave out --algorithm",
+        ),
         (&["--contenders", "cub"], "--residence device"),
         (&["--algorithm", "bogosort"], "bogosort"),
         (&["--contenders", "quicksort"], "quicksort"),

@@ -14,6 +14,7 @@ use cudarc::driver::{CudaContext, CudaStream, result};
 use crate::canary::Canaries;
 use crate::driver::{self, CudaVersion};
 use crate::error::{Error, Result, while_doing};
+use crate::figure::{Figure, Row};
 use crate::image::{self, Image};
 use crate::launch::Module;
 use crate::pool::Pool;
@@ -112,6 +113,8 @@ pub struct Device {
     facts: Facts,
     context: Arc<CudaContext>,
     modules: Mutex<BTreeMap<Image, Arc<Module>>>,
+    /// Of the tables, those that are to be others.
+    figures: Mutex<Vec<Figure>>,
     /// Where buffers come from, if the device has pools. Each buffer keeps the device, so that it
     /// goes before the pool.
     pool: Option<Pool>,
@@ -176,6 +179,7 @@ impl Device {
             facts,
             context,
             modules: Mutex::default(),
+            figures: Mutex::default(),
             pool,
             canaries: guarded.then(Canaries::default),
         }))
@@ -276,6 +280,19 @@ impl Device {
         modules.remove(&image);
         modules.extend(module.map(|module| (image, Arc::new(module))));
         Ok(())
+    }
+
+    /// Plans that are made from now on are decided by these figures, and by the tables' where they have none; with
+    /// no figures by the tables' again. Plans made before stay as they are. So both sides of a threshold are
+    /// measured.
+    #[doc(hidden)]
+    pub fn set_figures(&self, figures: &[Figure]) {
+        *self.figures.lock().unwrap_or_else(PoisonError::into_inner) = figures.to_vec();
+    }
+
+    /// A row, with the figures that are set.
+    pub(crate) fn tuned<R: Row>(&self, row: R) -> R {
+        row.with(&self.figures.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits for all work on the device, then looks at the guards around every buffer that there

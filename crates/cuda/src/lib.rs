@@ -19,6 +19,7 @@
 //! | `plan` | the engine's own sorts of what lies on the device: plan, workspace, enqueue |
 //! | `algorithm` | which of them a task gets |
 //! | `onesweep`, `hybrid`, `count` | their kernels: which ones, their grids, what they are told |
+//! | `figure` | the numbers of keys that decide, by name |
 //! | `codec`, `shapes` | what kernels are told of codes, and tell of their shapes |
 //! | `classic` | the teaching texts' algorithms, stage by stage |
 //! | `check` | whether what lies on the device is in order, the same multiset, stable |
@@ -36,6 +37,7 @@ mod device;
 mod driver;
 mod engine;
 mod error;
+mod figure;
 #[cfg(test)]
 mod hash;
 mod hybrid;
@@ -59,6 +61,8 @@ pub use device::{Device, Facts, Memory};
 pub use driver::CudaVersion;
 pub use engine::CudaEngine;
 pub use error::{Error, Result};
+#[doc(hidden)]
+pub use figure::Figure;
 pub use image::{Image, Kind};
 pub use launch::{Argument, Extent, Grid, Kernel, Module};
 pub use memory::{Buffer, Layout, Pointer, Slice, SliceMut, Span};

@@ -24,6 +24,7 @@
 //! | `blocks/…` | digits and blocks of every kind that an algorithm takes |
 //! | `hybrid/32` to `128`, `count/…` | keys alone in every pattern, type and order, around every threshold |
 //! | `hybrid/forced` | algorithms asked for by name: what each sorts, and what it refuses |
+//! | `hybrid/figures` | the ways of large inputs, taken by small ones of every pattern |
 //! | `hybrid/canaries` | keys alone at every address, workspaces that hold anything |
 //! | `hybrid/sift` | keys of which many are common, with every kind of others |
 //! | `hybrid/quantiles` | skewed keys, and what misleads a sample of them |

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use sweepsort::Choice;
 use sweepsort_testkit::Distribution;
 
+use super::thresholds;
 use crate::exit::{self, Failure};
 use crate::types::Type;
 
@@ -70,8 +71,8 @@ pub struct Args {
 
     /// What is done otherwise, for --residence device: in-place, graph (a replay of a captured sort;
     /// both of cuda's own), barriers (no subgroups), unchecked (without wgpu's checks in shaders; both of
-    /// wgpu's), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced),
-    /// or text for nothing
+    /// wgpu's), all-passes (split), one-stream (block-histogram), plain-scatter (coalesced), thresholds of
+    /// cuda set otherwise (hybrid.once=2^22, more joined by +), or text for nothing
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub variant: Vec<String>,
 
@@ -274,6 +275,9 @@ pub enum Preset {
     Readme,
     /// The same at small sizes, in seconds, to try it out
     ReadmeSmall,
+    /// The thresholds of the engine cuda: sizes on both sides of each, sorted in one way and in the
+    /// other; for --residence device
+    Thresholds,
 }
 
 /// Inputs that share a choice of contenders.
@@ -291,6 +295,8 @@ pub struct Suite {
     pub suited: bool,
     /// Contenders by name; empty for all.
     pub contenders: Vec<String>,
+    /// What is asked of ours.
+    pub methods: Vec<Method>,
 }
 
 /// One input to measure.
@@ -346,6 +352,7 @@ impl Args {
                     .iter()
                     .any(|d| matches!(d, Distributions::All)),
                 contenders: self.contenders.clone(),
+                methods: self.methods(),
             }]),
             Some(preset) => self.part_of(preset),
         }
@@ -353,7 +360,11 @@ impl Args {
 
     /// What the flags choose of a preset; one that is not given chooses all.
     fn part_of(&self, preset: Preset) -> exit::Result<Vec<Suite>> {
-        let mut suites = preset.suites(&self.contenders);
+        let mut suites = match preset {
+            Preset::Thresholds => self.thresholds()?,
+            Preset::Readme => self.readme(1.0),
+            Preset::ReadmeSmall => self.readme(1e-3),
+        };
         let all = |it: &Distributions| matches!(it, Distributions::All);
         let distributions = match self.distributions.iter().any(all) {
             true => Vec::new(),
@@ -384,6 +395,24 @@ impl Args {
 }
 
 impl Args {
+    /// All thresholds, which say for themselves how keys are sorted.
+    fn thresholds(&self) -> exit::Result<Vec<Suite>> {
+        let given = !self.algorithm.is_empty() || !self.variant.is_empty();
+        if given || !self.radix_bits.is_empty() || !self.block.is_empty() {
+            return Err(Failure::input(
+                "the preset thresholds says how keys are sorted; leave out --algorithm, --variant, --radix-bits \
+                 and --block",
+            ));
+        }
+        let mut suites = thresholds::suites();
+        if !self.contenders.is_empty() {
+            for suite in &mut suites {
+                suite.contenders.clone_from(&self.contenders);
+            }
+        }
+        Ok(suites)
+    }
+
     /// The engines where keys lie in this place. There `auto` is one of them from the first round to
     /// the last, and not what the library would choose as it goes.
     pub fn engines(&self, residence: Residence) -> Vec<Choice> {
@@ -478,20 +507,21 @@ fn or<T: Clone>(given: &[T], default: T) -> Vec<T> {
     }
 }
 
-impl Preset {
-    fn suites(self, contenders: &[String]) -> Vec<Suite> {
+impl Args {
+    /// What the README shows, of sizes times `scale`.
+    fn readme(&self, scale: f64) -> Vec<Suite> {
         let sizes = |sizes: &[f64]| -> Vec<usize> {
-            let shrink = if self == Preset::Readme { 1.0 } else { 1e-3 };
             sizes
                 .iter()
-                .map(|size| (size * shrink).ceil() as usize)
+                .map(|size| (size * scale).ceil() as usize)
                 .collect()
         };
         let uniform = vec![Distribution::Uniform];
-        let names = |names: &[&str]| match contenders {
+        let names = |names: &[&str]| match &*self.contenders {
             [] => names.iter().map(|&name| name.to_owned()).collect(),
-            _ => contenders.to_vec(),
+            given => given.to_vec(),
         };
+        let methods = self.methods();
         // At 1e8 the single-threaded comparison sorts would take most of the time.
         let fast = [
             "sweepsort-cpu",
@@ -525,6 +555,7 @@ impl Preset {
                 distributions: uniform.clone(),
                 suited: true,
                 contenders: names(&[]),
+                methods: methods.clone(),
             },
             Suite {
                 types: keys.to_vec(),
@@ -533,6 +564,7 @@ impl Preset {
                 distributions: uniform.clone(),
                 suited: true,
                 contenders: names(&fast),
+                methods: methods.clone(),
             },
         ];
         for key in keys {
@@ -543,6 +575,7 @@ impl Preset {
                 distributions: uniform.clone(),
                 suited: true,
                 contenders: names(&[]),
+                methods: methods.clone(),
             });
             suites.push(Suite {
                 types: vec![key],
@@ -551,6 +584,7 @@ impl Preset {
                 distributions: uniform.clone(),
                 suited: true,
                 contenders: names(&fast_pairs),
+                methods: methods.clone(),
             });
         }
         let others = Distribution::ALL
@@ -563,6 +597,7 @@ impl Preset {
             distributions: others.copied().collect(),
             suited: true,
             contenders: names(&[]),
+            methods: methods.clone(),
         });
         suites
     }

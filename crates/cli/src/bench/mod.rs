@@ -25,6 +25,7 @@ mod peak;
 mod peers;
 pub mod record;
 mod table;
+mod thresholds;
 #[cfg(feature = "wgpu")]
 mod wgpu;
 
@@ -160,7 +161,8 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
     }
     let on_host = args.residence.contains(&Residence::Host);
     if args.residence != [Residence::Device] {
-        if !args.variant.is_empty() {
+        let methods = suites.iter().flat_map(|suite| &suite.methods);
+        if methods.clone().any(|method| method.variant.is_some()) {
             return Err(Failure::input(
                 "variants are measured in a GPU's memory alone; add --residence device",
             ));
@@ -492,8 +494,8 @@ impl Session<'_> {
                 let card = opened(&mut self.card, device::Card::open)?;
                 let mut contenders = Vec::new();
                 if engines.contains(&Choice::Cuda) {
-                    for method in self.args.methods() {
-                        let ours = card.ours(&method, self.args.images.as_deref(), sorted.task)?;
+                    for method in &suite.methods {
+                        let ours = card.ours(method, self.args.images.as_deref(), sorted.task)?;
                         let chosen = |ours: &device::Contender| all || named(&ours.name);
                         contenders.extend(ours.into_iter().filter(chosen));
                     }
@@ -512,8 +514,8 @@ impl Session<'_> {
                 let stage = opened(&mut self.stage, wgpu::Stage::open)?;
                 let mut contenders = Vec::new();
                 if engines.contains(&Choice::Wgpu) {
-                    for method in self.args.methods() {
-                        let ours = stage.ours(&method)?;
+                    for method in &suite.methods {
+                        let ours = stage.ours(method)?;
                         contenders.extend((all || named(ours.name())).then_some(ours));
                     }
                 }
@@ -609,7 +611,6 @@ impl Session<'_> {
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
-        let methods = self.args.methods();
         let pinned = residence == Residence::Pinned;
         for engine in self.args.engines(residence) {
             for suffix in SUFFIXES {
@@ -625,7 +626,7 @@ impl Session<'_> {
                 if !(named(&name) || all && usual) {
                     continue;
                 }
-                for method in &methods {
+                for method in &suite.methods {
                     let ours = Ours {
                         engine,
                         method: method.clone(),

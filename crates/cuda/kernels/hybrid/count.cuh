@@ -81,7 +81,7 @@ struct Count {
     // turn: 0, or 1.
     __device__ void run(u32 turn) {
         // The probe, which let this kernel in, has waited for those that wrote the source.
-        bool samples = turn == 0 && Room::WORTH && task.room_blocks > 0;
+        bool samples = turn == 0 && Room::may(task);
         if (samples)
             sample();
         else if (turn == 0)

@@ -239,10 +239,10 @@ constexpr KernelShape partition_shape() {
 #if SWEEPSORT_KEY_BITS == 32
 constexpr KernelShape TALLY_SHAPE = {
     Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyShared<Tallied>)};
-constexpr KernelShape MIDDLE_SHAPE = partition_shape<Middle>();
+constexpr KernelShape MIDDLE_SHAPE = partition_shape<Middle>(), MIDDLE_DIGITS = {0, Middle::DIGITS, 0, 0};
 #else
 // Wider keys have more bits left, and gain nothing by smaller tiles.
-constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0}, MIDDLE_SHAPE = {0, 0, 0, 0};
+constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0}, MIDDLE_SHAPE = {0, 0, 0, 0}, MIDDLE_DIGITS = {0, 0, 0, 0};
 #endif
 
 template <class S>
@@ -314,4 +314,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     QUANTILE_PARTITION_SHAPE,
     QUANTILE_CELL_SHAPE,
     MIDDLE_SHAPE,
+    MIDDLE_DIGITS,
 };

@@ -26,7 +26,6 @@ struct LayOut {
 
     struct Shared {
         u32 warps[WARPS];
-        u32 total;
         // Where buckets begin, and the end; of few cells.
         u32 buckets[BUCKETS + 1];
         bool last;
@@ -49,7 +48,7 @@ struct LayOut {
             before += four.x + four.y + four.z + four.w;
         }
         exclusive(before);
-        place(first, shared.total);
+        place(first, total());
         if (!last_block(task.choice->done, shared.last)) return;
         scan_tiles([&](u32 bucket) { return __ldcg(&task.begins[bucket << task.b_bits]); });
         choose(__ldcg(&task.choice->missed));
@@ -118,7 +117,7 @@ struct LayOut {
         words.crowd = __ldcg(&codes.crowd);
     }
 
-    // The cells from `first` on, one for each thread. Leaves their keys in shared.total.
+    // The cells from `first` on, one for each thread.
     __device__ void place(u32 first, u32 before) {
         u32 cell = first + threadIdx.x;
         bool is_cell = cell < task.cells();
@@ -141,23 +140,18 @@ struct LayOut {
             u32 keys = begin_of(bucket + 1) - begin_of(bucket);
             tiles = keys / task.tile + (keys % task.tile > 0);
         }
-        u32 before = exclusive(tiles);
+        u32 before = exclusive(tiles), all = total();
         if (bucket < buckets) task.tiles[bucket] = before;
-        if (bucket == 0) task.tiles[buckets] = shared.total;
+        if (bucket == 0) task.tiles[buckets] = all;
     }
 
-    // The sum of what the threads before gave; shared.total: of all.
+    // The sum of what the threads before gave.
     __device__ u32 exclusive(u32 own) {
-        u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, sum = scan_of_warp(own);
+        // Nobody reads those of the last time any more.
         __syncthreads();
-        if (lane == WARP - 1) shared.warps[warp] = sum;
-        __syncthreads();
-        if (warp == 0) {
-            u32 of_warp = shared.warps[lane], up_to = scan_of_warp(of_warp);
-            shared.warps[lane] = up_to - of_warp;
-            if (lane == WARP - 1) shared.total = up_to;
-        }
-        __syncthreads();
-        return shared.warps[warp] + sum - own;
+        return sum_before(own, shared.warps);
     }
+
+    // Of all threads, after that. By whole warps.
+    __device__ u32 total() const { return sum_of_warp(shared.warps[threadIdx.x % WARP]); }
 };

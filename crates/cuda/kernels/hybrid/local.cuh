@@ -147,10 +147,7 @@ struct Local {
         Key* own = to + begin + lane;
         Coder<Key> coder(codec, shared.base);
         in_order(fetched, [&](auto at) {
-            if (coder.adds)
-                each(at, [&](u32 i, Key code) { own[i] = code + coder.more; });
-            else
-                each(at, [&](u32 i, Key code) { own[i] = coder.decode(code); });
+            coder.decoding([&](auto decode) { each(at, [&](u32 i, Key code) { own[i] = decode(code); }); });
         });
     }
 
@@ -569,16 +566,17 @@ __device__ inline u32 wait_for_partitions(const Task<Key>& task) {
     return path;
 }
 
-// Neighbouring cells that a block sorts as one: those whose numbers agree but for their lowest bits. The block
-// of the first does it.
+// What a block sorts: its cell, or neighbouring cells as if they were one, all 2^j whose numbers agree but for their
+// j lowest bits. The block of the first of them does it.
 struct JoinedCells {
+    // Where their keys begin, and how many they are; none for a block that sorts nothing.
     u32 begin, count;
     // All keys agree from this bit up.
     u32 bits;
 };
 
-// As many as fit, if each half of them has some of the keys: bins are shared out among both. No keys if there
-// are none, if the cell is too large, or if it is another block's. By whole warps.
+// As many as fit, if they are a quarter of what fits or each half of them has some of the keys: bins are shared out
+// among both. No keys if there are none, if the cell is too large, or if it is another block's. By whole warps.
 template <class Key>
 __device__ inline JoinedCells joined_cells(const Task<Key>& task) {
     // With keys of 32 bits `local` has no registers left for it.

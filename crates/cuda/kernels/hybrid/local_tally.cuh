@@ -133,7 +133,9 @@ struct Tally {
         if (coder.identity)
             write(to, first, count, code);
         else
-            write(to, first, count, [&](u32 number) { return coder.decode(code(number)); });
+            coder.decoding([&](auto decode) {
+                write(to, first, count, [&](u32 number) { return decode(code(number)); });
+            });
     }
 
     template <class Word>

@@ -123,8 +123,7 @@ struct Partition {
     // Keys that a thread has under way at a time, to and from shared memory.
     static constexpr u32 BATCH = sizeof(Key) <= 4 ? 4 : 2;
     // Whether lower halves may be written alone: by the second of two digits that tell the others.
-    static constexpr bool HALVES =
-        sizeof(Key) == sizeof(u32) && 2 * S::DIGIT_BITS == MOST_CELL_BITS && S::DIGITS <= MOST_BUCKETS;
+    static constexpr bool HALVES = sizeof(Key) == sizeof(u32) && 2 * S::DIGIT_BITS == MOST_CELL_BITS;
     // Whether buckets may have rooms.
     static constexpr bool ROOMY = S::DIGITS <= MOST_BUCKETS && sizeof(Key) <= sizeof(u64);
 
@@ -222,9 +221,10 @@ struct Partition {
         }
     }
 
-    // As many as there are for them.
-    __device__ static u32 copy_bits_of(Digit digit) {
-        return min(S::DIGIT_BITS + S::COPY_BITS - u32(__popc(digit.mask)), MOST_COPY_BITS);
+    // That of the whole task, with as many counters as there are for it.
+    __device__ void set_digit(const Task<Key>& task, u32 level) {
+        Digit digit = this->digit(task, level);
+        set_digit(digit, min(S::DIGIT_BITS + S::COPY_BITS - u32(__popc(digit.mask)), MOST_COPY_BITS));
     }
 
     // No key is at hand: else the compiler keeps those of the last tile where there is none in this one.
@@ -630,8 +630,7 @@ struct Partition {
         find(task, blockIdx.x, shared.tile[0], thread);
         __syncthreads();
         if (shared.tile[0].exists()) source.load(shared.tile[0]);
-        Digit digit = this->digit(task, level);
-        set_digit(digit, copy_bits_of(digit));
+        set_digit(task, level);
         // The first two tiles of each block need no ticket.
         if (thread == 0) shared.ticket = gridDim.x + blockIdx.x;
         __syncthreads();

@@ -69,7 +69,8 @@ struct Probe {
             OfSample sample;
             typename Common::Shared common;
         };
-        // Of each slot, some bits of the hash of one of its keys.
+        // Of each slot, some bits of the hash of one of its keys: of many that write there at once it does not matter
+        // which.
         u8 names[SLOTS];
         u32 coarse[1 << COARSE_BITS];
     };
@@ -94,8 +95,7 @@ struct Probe {
         wait_for_earlier_kernels();
         if (task.may_onesweep && blockIdx.x > 0) return clear();
         if (task.may_onesweep) read_sample();
-        clear_slots();
-        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
+        clear_seen();
         clear();
         shared.range.put(task.may_onesweep ? range_of_sample() : range_of_all());
         if (task.may_onesweep) put_varying();
@@ -201,8 +201,7 @@ struct Probe {
         predicted = min(hybrid, onesweep);
         Path path = hybrid < onesweep ? HYBRID : ONESWEEP;
         if constexpr (Q::WORTH) {
-            bool possible = task.quantiles && window.base == 0 && low + bits == task.key_bits;
-            if (possible && times.quantiles < predicted) {
+            if (task.quantiles && window.is_highest(task) && times.quantiles < predicted) {
                 u32 by_quantiles = times.quantiles + times.refine * uneven_by_quantiles() / SAMPLE;
                 if (by_quantiles < predicted) path = QUANTILES;
                 predicted = min(by_quantiles, predicted);
@@ -216,9 +215,8 @@ struct Probe {
         u32 *seen = shared.sample.slots, *table = seen + Q::WORDS;
         static_assert(2 * Q::WORDS <= SLOTS, "there is room for both");
         __syncthreads();
-        clear_slots();
+        clear_seen();
         if (threadIdx.x < Q::DIGITS) shared.pairs[threadIdx.x] = 0;
-        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
         __syncthreads();
 #pragma unroll
         for (u32 item = 0; item < ITEMS; item++)
@@ -283,6 +281,12 @@ struct Probe {
             for (u32 byte = 0; byte < sizeof(u32); byte++) bytes += varying >> byte * 8 & 0xff ? 1 : 0;
         }
         return bytes;
+    }
+
+    // Slots and coarse digits.
+    __device__ void clear_seen() {
+        clear_slots();
+        if (threadIdx.x < 1 << COARSE_BITS) shared.coarse[threadIdx.x] = 0;
     }
 
     __device__ void clear_slots() {

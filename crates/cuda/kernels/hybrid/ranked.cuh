@@ -13,8 +13,8 @@
 // before anything is written, so the caller's arrays may be the same.
 //
 // Shapes: run a multiple of chunk, chunk of 4 and at most blockDim; grid: n / chunk, launched cooperatively.
-// Workspace: codes, n of them, of any content, if there is more than one run. Shared: RankedShared, and behind it a code for each key of
-// a run, or of all runs, in whole vectors.
+// Workspace: codes, n of them, of any content, if there is more than one run. Shared: RankedShared, and behind it
+// a code for each key of a run, or of all runs, in whole vectors.
 #pragma once
 
 #include <cooperative_groups.h>

@@ -348,28 +348,13 @@ struct Refine {
             if (warp == 0) begin_part(begin, all, varying, shared.stretch.side);
             return put_tiles(Step::COUNT, begin, steps);
         }
-        u32 bucket = begin + sum_before(own);
+        u32 bucket = begin + sum_before(own, shared.sums);
         if (thread < PART_RADIX) shared.tile.bucket_begins[thread] = part.cursors[thread] = bucket;
         if (thread == 0) {
             shared.tile.bucket_begins[PART_RADIX] = begin + all;
             part.pending = steps;
         }
         return put_tiles(Step::PARTITION, begin, steps);
-    }
-
-    // The sum of what the threads before gave, of the first PART_RADIX. One barrier.
-    __device__ u32 sum_before(u32 own) {
-        u32 sum = own;
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            u32 left = __shfl_up_sync(ALL_LANES, sum, step);
-            if (lane >= step) sum += left;
-        }
-        if (lane == WARP - 1 && warp < PART_RADIX / WARP) shared.sums[warp] = sum;
-        __syncthreads();
-        u32 before = sum - own;
-        for (u32 w = 0; w < warp && w < PART_RADIX / WARP; w++) before += shared.sums[w];
-        return before;
     }
 
     // The buckets become parts and pieces. Neighbours that are small are sorted together, as many as fit.
@@ -410,7 +395,7 @@ struct Refine {
         if (is_large) steps = rest == 0 ? (count + EMITTED - 1) / EMITTED : steps_of(count);
         u32 beyond = bucket && !is_large ? own.groups[thread] : 0;
         u32 group = beyond ? own.ends[beyond - 1] - from : 0;
-        u32 both = steps + (group ? ONE_PIECE : 0), before = sum_before(both);
+        u32 both = steps + (group ? ONE_PIECE : 0), before = sum_before(both, shared.sums);
         if (bucket) own.steps[thread] = before % ONE_PIECE;
         if (thread == PART_RADIX - 1) {
             own.steps[PART_RADIX] = (before + both) % ONE_PIECE;

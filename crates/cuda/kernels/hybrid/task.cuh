@@ -158,6 +158,15 @@ struct Coder : Codec<Key> {
             for (u32 i = 0; i < N; i++) words[i] = this->encode_canonical(words[i]);
         }
     }
+
+    // Many codes: `act(decode)`, where `decode(code)` does no more than it must.
+    template <class Act>
+    __device__ void decoding(Act act) const {
+        if (adds)
+            act([&](Key code) { return Key(code + more); });
+        else
+            act([&](Key code) { return this->decode(code); });
+    }
 };
 
 template <class Key>
@@ -269,7 +278,8 @@ struct Task {
     u32* quantiles;
     // Keys of a tile of the second partition then.
     u32 quantile_tile;
-    // Whether count is enqueued but once, though a sample may mislead: what would have to be counted anew is onesweep's.
+    // Whether count is enqueued but once, though a sample may mislead: what would have to be counted anew is
+    // onesweep's.
     u32 counts_once;
     // Of composites: what is found out of the codes is told here of the words. Begins as zeros.
     Choice<u64>* words;

@@ -49,6 +49,16 @@ __device__ inline u32 sum_of_warp(u32 own) {
 #endif
 }
 
+// By a block whose first WARPS warps have something: the sum of what the threads before gave. `sums` is theirs, to be
+// read by all until the next barrier. One barrier.
+template <u32 WARPS>
+__device__ inline u32 sum_before(u32 own, u32 (&sums)[WARPS]) {
+    u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, sum = scan_of_warp(own);
+    if (lane == WARP - 1 && warp < WARPS) sums[warp] = sum;
+    __syncthreads();
+    return sum_of_warp(lane < min(warp, WARPS) ? sums[lane] : 0) + sum - own;
+}
+
 __device__ inline u32 or_of_warp(u32 own) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_or_sync(ALL_LANES, own);

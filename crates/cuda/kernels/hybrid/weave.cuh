@@ -75,8 +75,8 @@ struct Weave {
             counts[i] = first + i < distinct ? dictionary.counts[first + i] : 0;
             own += counts[i];
         }
-        u32 counted = LayOut<Key>(task, shared.scan).exclusive(own), rest = task.choice->rest;
-        u32 fillers = rest - (task.n - shared.scan.total);
+        LayOut<Key> scan(task, shared.scan);
+        u32 counted = scan.exclusive(own), rest = task.choice->rest, fillers = rest - (task.n - scan.total());
 #pragma unroll
         for (u32 i = 0; i < RUNS; i++) {
             u32 number = first + i, left_out = number > 0 ? fillers : 0, begin = ~0u, end = ~0u;

@@ -72,6 +72,11 @@ struct Window {
         return window;
     }
 
+    // Whether it begins at the codes' highest bit: then no code lies outside.
+    __device__ bool is_highest(const Task<Key>& task) const {
+        return base == 0 && low + task.cell_bits() == task.key_bits;
+    }
+
     __device__ bool has(Key code) const { return ((Key(code - base) ^ prefix) & above) == 0; }
 
     // The highest bit that is set, and one more; 0 if none is.

@@ -204,6 +204,9 @@ struct Pass {
         __syncthreads();
     }
 
+    // Whether a digit of so many of a tile's keys is.
+    __device__ static bool is_heavy(u32 keys) { return keys * HEAVY > TILE; }
+
     // The tile's histogram is published; the warps' become places. Whether there is a heavy digit.
     __device__ bool counts_to_places(u32 tile, u32* states) {
         u32* rows = shared.rows + slot(thread);
@@ -211,7 +214,7 @@ struct Pass {
         if (thread < RADIX) {
 #pragma unroll
             for (u32 warp = 0; warp < S::WARPS; warp++) total += rows[warp * RADIX];
-            if (total * HEAVY > TILE) atomicExch(&shared.heavy, slot(thread));
+            if (is_heavy(total)) atomicExch(&shared.heavy, slot(thread));
             publish(&states[u64(tile) * RADIX + thread], tile == 0 ? INCLUSIVE : PARTIAL, total);
         }
         tile_begin = shared.scan.exclusive(total);
@@ -224,7 +227,7 @@ struct Pass {
                 place += count;
             }
         }
-        return __syncthreads_or(total * HEAVY > TILE);
+        return __syncthreads_or(is_heavy(total));
     }
 
     __device__ u32* own_row() { return shared.rows + thread / WARP * RADIX; }

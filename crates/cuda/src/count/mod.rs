@@ -25,7 +25,8 @@ use crate::plan::Ran;
 use crate::shapes::Shapes;
 use crate::stream::{Clock, Stream, end};
 use task::Task;
-use tuning::{Shares, Tuning};
+use tuning::Shares;
+pub use tuning::Tuning;
 
 /// Neighbouring codes whose keys are also counted together; `kernels/count/task.cuh` has the same.
 const GROUP: usize = 256;
@@ -92,7 +93,7 @@ impl Count {
     /// # Errors
     /// [`Error::NoKernel`] for a width that no kernel is for, [`Error::Driver`].
     pub fn new(device: &Device, n: usize, width: Width, spec: &Spec) -> Result<Count> {
-        let tuning = Tuning::of(width);
+        let tuning = device.tuned(Tuning::of(width));
         let sorted = match n <= tuning.sorted {
             true => Some(Sweep::new(device, n, width, Payload::None, spec)?),
             false => None,

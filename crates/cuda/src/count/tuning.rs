@@ -2,6 +2,8 @@
 
 use sweepsort_core::Width;
 
+use crate::figure::row;
+
 /// What is decided by numbers of keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
@@ -14,11 +16,14 @@ pub struct Tuning {
     pub read: usize,
     /// Keys of a share of the result, at least and at most, between which there are as many shares as
     /// blocks that write at the same time.
-    pub share: (usize, usize),
+    pub least_share: usize,
+    pub most_share: usize,
     /// For fewer keys than this each group of cells has so many shares, wherever the keys are.
     pub grouped: usize,
     pub parts: usize,
 }
+
+row!(Tuning, "count": sorted, alone, read, least_share, most_share, grouped, parts);
 
 /// How the writing of the result is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,14 +34,15 @@ pub struct Shares {
     pub parts: usize,
 }
 
-/// Measured on an H200 (docs/algorithms/count.md).
+/// Measured on an H200 (docs/algorithms/thresholds.md).
 const TABLE: [Tuning; 2] = [
     Tuning {
         width: Width::W8,
         sorted: 1024,
-        alone: 1 << 15,
+        alone: 1 << 16,
         read: 1 << 15,
-        share: (1 << 12, 1 << 16),
+        least_share: 1 << 12,
+        most_share: 1 << 16,
         grouped: 0,
         parts: 0,
     },
@@ -45,7 +51,8 @@ const TABLE: [Tuning; 2] = [
         sorted: 1 << 12,
         alone: 0,
         read: 1 << 15,
-        share: (1 << 11, 1 << 15),
+        least_share: 1 << 8,
+        most_share: 1 << 15,
         grouped: 1 << 17,
         parts: 2,
     },
@@ -69,8 +76,8 @@ impl Tuning {
             let (all, parts) = (self.parts * groups, self.parts);
             return Shares { all, parts };
         }
-        let (least, most) = self.share;
-        let keys = n.div_ceil(writers.max(1)).clamp(least, most);
+        let keys = n.div_ceil(writers.max(1));
+        let keys = keys.max(self.least_share).min(self.most_share);
         let all = n.div_ceil(keys).max(1);
         // All shares are those of the only group.
         let parts = if groups == 1 { all } else { 0 };
@@ -92,7 +99,7 @@ mod tests {
                 readers = now;
                 let shares = row.shares(n, 792, groups);
                 assert!((1..1 << 20).contains(&shares.all), "{n}: {shares:?}");
-                assert!(n.div_ceil(shares.all) <= row.share.1, "{n}: {shares:?}");
+                assert!(n.div_ceil(shares.all) <= row.most_share, "{n}: {shares:?}");
                 let parts = [0, shares.all / groups];
                 assert!(parts.contains(&shares.parts), "{n}: {shares:?}");
             }

@@ -2,14 +2,13 @@
 //! their bits: stable, and in the same time for every distribution.
 //!
 //! One launch, `ranked`: blocks that wait for each other, each of which finds where its own keys belong. It
-//! compares them with those of a run of the input; of up to [`ONE_RUN`] keys that is all of them. Of more,
+//! compares them with those of a run of the input; of few keys that is all of them. Of more,
 //! each block writes the codes of its own in the order of their run, and finds their places in the others by
 //! binary search.
 
 use sweepsort_core::{Spec, Stage, Width, Word, with_width};
 
 use super::task::Ranked;
-use super::tuning::{FEW_RECORDS, ONE_RUN, ranked_threads, run_keys};
 use super::{Kernels, Tuning, row};
 use crate::algorithm::Algorithm;
 use crate::args;
@@ -63,31 +62,43 @@ impl Few {
         payload: Payload,
         spec: &Spec,
     ) -> Result<Option<Few>> {
-        if width.bits() < 32 || !FEW_RECORDS.contains(&n) {
+        let tuning = device.tuned(Tuning::of(width));
+        if width.bits() < 32 || !(tuning.few_from..=tuning.few).contains(&n) {
             return Ok(None);
         }
         let kernels = Kernels::of(device, width)?;
-        Self::with(&kernels, n, payload, spec)
+        Self::with(&kernels, n, tuning, payload, spec)
     }
 
     /// For whole keys alone that one block does not sort.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(super) fn keys(kernels: &Kernels<'_>, n: usize, spec: &Spec) -> Result<Option<Few>> {
-        if n > Tuning::of(kernels.width).ranked {
+    pub(super) fn keys(
+        kernels: &Kernels<'_>,
+        n: usize,
+        tuning: Tuning,
+        spec: &Spec,
+    ) -> Result<Option<Few>> {
+        if n > tuning.ranked {
             return Ok(None);
         }
-        Self::with(kernels, n, Payload::None, spec)
+        Self::with(kernels, n, tuning, Payload::None, spec)
     }
 
     /// PTX for older drivers has no such kernel, and a tile of no keys says so.
-    fn with(kernels: &Kernels<'_>, n: usize, payload: Payload, spec: &Spec) -> Result<Option<Few>> {
+    fn with(
+        kernels: &Kernels<'_>,
+        n: usize,
+        tuning: Tuning,
+        payload: Payload,
+        spec: &Spec,
+    ) -> Result<Option<Few>> {
         let (width, shape) = (kernels.width, kernels.shapes.get(row::RANKED)?);
         if shape.tile == 0 {
             return Ok(None);
         }
-        let division = Division::of(n, kernels.device.facts().multiprocessors as usize);
+        let division = Division::of(n, tuning, kernels.device.facts().multiprocessors as usize);
         let room = kernels.module.kernel("ranked")?.max_dynamic_shared_bytes() as usize;
         let shared = shape.shared_bytes as usize + division.codes(n) * width.bytes();
         let threads = division.threads.min(shape.tile as usize);
@@ -184,14 +195,15 @@ impl Few {
 
 impl Division {
     /// For so many blocks at a time.
-    fn of(n: usize, blocks: usize) -> Division {
+    fn of(n: usize, tuning: Tuning, blocks: usize) -> Division {
         let chunk = n.div_ceil(blocks).next_multiple_of(VECTOR).max(CHUNK);
-        let run = match n <= ONE_RUN {
+        let run_keys = (n / 32).next_power_of_two().clamp(256, 1024);
+        let run = match n <= tuning.one_run {
             true => n.next_multiple_of(chunk),
-            false => (run_keys(n) / chunk).max(1) * chunk,
+            false => (run_keys / chunk).max(1) * chunk,
         };
         Division {
-            threads: ranked_threads(n),
+            threads: if n < tuning.full_blocks { 512 } else { 1024 },
             chunk,
             run,
         }
@@ -209,9 +221,10 @@ mod tests {
 
     #[test]
     fn each_key_is_a_blocks_own_and_of_a_run() {
+        let tuning = Tuning::of(Width::W32);
         for blocks in [1, 20, 132] {
             for n in (1..3000).chain([4096, 5000, 11_999, 12_000, 16_384, 32_768]) {
-                let division = Division::of(n, blocks);
+                let division = Division::of(n, tuning, blocks);
                 let Division { chunk, run, .. } = division;
                 let what = format!("{n} by {blocks}: {division:?}");
                 assert!(n.div_ceil(chunk) <= blocks, "{what}");
@@ -219,7 +232,7 @@ mod tests {
                     chunk.is_multiple_of(VECTOR) && run.is_multiple_of(chunk),
                     "{what}"
                 );
-                assert_eq!(run >= n, n <= ONE_RUN.max(chunk), "{what}");
+                assert_eq!(run >= n, n <= tuning.one_run.max(chunk), "{what}");
                 assert!(
                     division.codes(n) >= n && division.codes(n) < n + run,
                     "{what}"
@@ -235,7 +248,7 @@ mod tests {
                 threads,
                 chunk,
                 run,
-            } = Division::of(n, 132);
+            } = Division::of(n, Tuning::of(Width::W32), 132);
             (threads, chunk, run)
         };
         assert_eq!(of(1000), (512, 32, 1024));

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
 //! | to 2816 of 32 bits, 4096 of more | `alone`, `alone_double`: one block |
-//! | to 16,384, of 128 bits 8192 | `ranked`: each key to its place among all; see [`Few`] |
+//! | to 26,000, of 64 bits 20,480, of 128 bits 8192 | `ranked`: each key to its place among all; see [`Few`] |
 //! | to what all blocks hold | `together`: blocks that wait for each other; `refine`, `local_refined` |
 //! | to 2^23 of 32 and 64 bits, 2^21 of 128 | `probe`, `count`, `partition_once`, `local_large`, `local`, `refine`, `local_refined` |
 //! | beyond | the same with `partition_twice` for two digits, and `lay_out` before |
@@ -46,12 +46,12 @@ use crate::plan::Ran;
 use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
 use task::{Choice, FIRST, ONESWEEP, Part, Piece, Range, SECOND, SIFT, Step, Task};
-use tuning::{CellBits, MOST_CELL_BITS, Tuning, cells_fit};
+use tuning::{CellBits, MOST_CELL_BITS, cells_fit};
 
 pub use composites::Composites;
 pub use few::Few;
 pub use records::Records;
-pub use tuning::{LEAST_COMPOSITES, LEAST_RECORDS, MOST_KEYS, MOST_RECORDS};
+pub use tuning::{LEAST_COMPOSITES, LEAST_RECORDS, MOST_KEYS, MOST_RECORDS, Tuning};
 
 /// Where there are no more cells, the last block that counts lays them out, too;
 /// `kernels/hybrid/count.cuh` has the same.
@@ -124,6 +124,8 @@ mod row {
     pub const LOCAL_QUANTILES: usize = 24;
     /// Nothing, if there is no such kernel.
     pub const PARTITION_MIDDLE: usize = 25;
+    /// Its digits.
+    pub const PARTITION_MIDDLE_DIGITS: usize = 26;
 }
 
 /// A sort, decided.
@@ -296,7 +298,7 @@ impl Hybrid {
                 have: MOST_KEYS,
             });
         }
-        let tuning = Tuning::of(width);
+        let tuning = device.tuned(Tuning::of(width));
         let method = if n <= tuning.tiny {
             Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
         } else {
@@ -304,7 +306,7 @@ impl Hybrid {
             let alone = kernels.alone(n)?;
             let few = match alone {
                 Some(_) if n <= tuning.alone => None,
-                _ => Few::keys(&kernels, n, spec)?,
+                _ => Few::keys(&kernels, n, tuning, spec)?,
             };
             match (few, alone) {
                 (Some(few), _) => Method::Few(Box::new(few)),
@@ -609,7 +611,8 @@ impl<'a> Kernels<'a> {
         let mut finding = self.finding(n, |most| tuning.cell_bits(n, most), behind.is_some())?;
         let bits = finding.bits;
         let middle = shape(row::PARTITION_MIDDLE)?;
-        let is_middle = bits.partitions() == 2 && n <= tuning.middle && middle.tile > 0;
+        let has_digits = 1 << bits.a <= shape(row::PARTITION_MIDDLE_DIGITS)?.tile;
+        let is_middle = bits.partitions() == 2 && n <= tuning.middle && has_digits;
         let (partition, tiles) = match bits.partitions() {
             1 => ("partition_once", once),
             _ if is_middle => ("partition_middle", middle),

@@ -2,6 +2,8 @@
 
 use sweepsort_core::{Digit, Width};
 
+use crate::figure::row;
+
 /// The most bits that a cell is told by; `kernels/hybrid/task.cuh` has the same.
 pub const MOST_CELL_BITS: u32 = 16;
 
@@ -52,7 +54,8 @@ pub struct Tuning {
     /// Up to so many keys are partitioned once, more of them twice.
     pub once: usize,
     /// Keys of a cell, at most, where they are evenly spread and bits suffice: partitioned once, twice.
-    pub cell: [usize; 2],
+    pub once_cell: usize,
+    pub twice_cell: usize,
     /// The most bits of a digit that is the only one.
     pub most_bits: u32,
     /// Up to so many keys that are partitioned twice go by smaller tiles, if the width has a kernel for that.
@@ -62,24 +65,42 @@ pub struct Tuning {
     /// From so many keys on, those that go by smaller tiles are not counted anew where a sample has misled: they are
     /// onesweep's then.
     pub counted_once: usize,
+    /// From so many records on, or keys by some of their bits, and up to so many, each finds its place among all, if
+    /// blocks have room for their codes: of 64 bits 25,000, of 128 bits 12,000. Fewer are compared by one block, as
+    /// fast; more are onesweep's.
+    pub few_from: usize,
+    pub few: usize,
+    /// Where keys find their places, up to so many are one run, of which each is compared with all: that takes no
+    /// longer than waiting once more.
+    pub one_run: usize,
+    /// From so many keys on, these blocks have all their threads, fewer by half of them: there is more to read.
+    pub full_blocks: usize,
 }
 
-/// Measured on an H200 (docs/algorithms/hybrid.md).
+row!(Tuning, "hybrid": tiny, alone, ranked, together, together_block, together_cell, once, once_cell,
+    twice_cell, middle, rooms, counted_once, few_from, few, one_run, full_blocks);
+
+/// Measured on an H200 (docs/algorithms/thresholds.md).
 const NARROWEST: Tuning = Tuning {
     width: Width::W32,
     tiny: 128,
     // Of 3500 skewed ones take as long as CUB's, 14.5 µs.
     alone: 2816,
-    ranked: 16_384,
+    ranked: 26_000,
     together: 1 << 21,
     together_block: 512,
     together_cell: 900,
     once: 1 << 23,
-    cell: [4096, 4096],
+    once_cell: 4096,
+    twice_cell: 4096,
     most_bits: 10,
     middle: 1 << 26,
     rooms: 1 << 23,
-    counted_once: 1 << 24,
+    counted_once: 10_000_000,
+    few_from: 769,
+    few: 32_768,
+    one_run: 1200,
+    full_blocks: 12_000,
 };
 
 const TABLE: [Tuning; 3] = [
@@ -87,6 +108,7 @@ const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W64,
         alone: 4096,
+        ranked: 20_480,
         most_bits: 11,
         rooms: 3 << 22,
         ..NARROWEST
@@ -96,7 +118,7 @@ const TABLE: [Tuning; 3] = [
         alone: 4096,
         ranked: 8192,
         once: 1 << 21,
-        cell: [2048, 4096],
+        once_cell: 2048,
         most_bits: 9,
         ..NARROWEST
     },
@@ -105,23 +127,6 @@ const TABLE: [Tuning; 3] = [
 /// Bits that tell a record's place in its cell. So many at least are the window's, and a code's other
 /// bits and the place fit a code; `kernels/hybrid/local_values.cuh` has the same.
 const POSITION_BITS: u32 = 13;
-
-/// So many records, or keys by some of their bits, find their places among all, if blocks have room for their codes:
-/// of 64 bits 25,000, of 128 bits 12,000. Fewer are compared by one block, as fast; more are onesweep's.
-pub const FEW_RECORDS: std::ops::RangeInclusive<usize> = 769..=32_768;
-
-/// So many keys are one run, of which each is compared with all: that takes no longer than waiting once more.
-pub const ONE_RUN: usize = 1200;
-
-/// About so many of more keys are a run.
-pub fn run_keys(n: usize) -> usize {
-    (n / 32).next_power_of_two().clamp(256, 1024)
-}
-
-/// Threads of a block that finds its keys' places: more where there is more to read.
-pub fn ranked_threads(n: usize) -> usize {
-    if n < 12_000 { 512 } else { 1024 }
-}
 
 /// From so many records on, values included, two passes and a local sort are ahead of a pass for each
 /// byte.
@@ -195,10 +200,10 @@ impl Tuning {
     /// The digits for so many keys, where cells are told by so many bits at most.
     pub fn cell_bits(&self, n: usize, most: u32) -> CellBits {
         if n <= self.once {
-            let a = bits(n, self.cell[0]).clamp(1, self.most_bits.min(most));
+            let a = bits(n, self.once_cell).clamp(1, self.most_bits.min(most));
             return CellBits { a, b: 0 };
         }
-        let both = bits(n, self.cell[1]).clamp(2, most);
+        let both = bits(n, self.twice_cell).clamp(2, most);
         let a = both.div_ceil(2);
         CellBits { a, b: both - a }
     }
@@ -230,7 +235,10 @@ mod tests {
                     "{n}: {bits:?}"
                 );
                 assert_eq!(bits.partitions() == 1, n <= row.once, "{n}");
-                let most = row.cell[bits.partitions() as usize - 1];
+                let most = match bits.partitions() {
+                    1 => row.once_cell,
+                    _ => row.twice_cell,
+                };
                 let all_bits = bits.a == row.most_bits || bits.a + bits.b == MOST_CELL_BITS;
                 assert!(n.div_ceil(cells) <= most || all_bits, "{n}: {bits:?}");
             }

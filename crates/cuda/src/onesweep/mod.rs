@@ -4,7 +4,7 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
-//! | to 5000 of 8 and 16 bits, if a block has room | `small`: one block, all passes |
+//! | to 6000 of 8 and 16 bits, if a block has room | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, then `pass` once for each digit, or `passes` once: blocks that wait for each other |
 //!
@@ -29,7 +29,8 @@ use crate::shapes::{KernelShape, Shapes};
 use crate::stream::{Clock, Stream, end};
 pub use task::Cells;
 use task::{APART, Agreed, IN_PLACE, INDEX, OTHER, RECORDS, RESULT, Route, SCRATCH, SOURCE, Task};
-use tuning::{ROUNDS_AT_ONCE, Tuning};
+use tuning::MOST_TOGETHER;
+pub use tuning::Tuning;
 
 /// Bits of a digit, and how many values it has.
 pub const RADIX_BITS: u32 = 8;
@@ -273,6 +274,7 @@ impl Sweep {
         let whole = bits == (0, width.bits());
         let (module, shapes, kernels) = Kernels::find(device, width, payload, whole)?;
         let small = shapes.get(kernels.shape(SMALL))?;
+        let tuning = device.tuned(Tuning::of(payload));
         let mut sweep = Sweep {
             n,
             width,
@@ -289,7 +291,7 @@ impl Sweep {
                 kernel: module.kernel("tiny")?,
                 threads: tiny_threads(n),
             },
-            _ if n <= Tuning::of(payload).one_block.min(small.tile as usize) => Method::Small {
+            _ if n <= tuning.one_block.min(small.tile as usize) => Method::Small {
                 kernel: module.kernel(&format!("small_{}", payload.bytes()))?,
                 threads: small_threads(n, small),
                 shared_bytes: small.shared_bytes,
@@ -623,12 +625,12 @@ impl Together {
         kernels: Kernels,
         sweep: &Sweep,
     ) -> Result<Option<Together>> {
-        let tuning = Tuning::of(sweep.payload);
+        let tuning = device.tuned(Tuning::of(sweep.payload));
         let shape = shapes.get(kernels.shape(TOGETHER))?;
         let kernel = module.kernel(kernels.together)?;
         let most = shape.together(&kernel, device.facts())? as usize;
         let room = most * tuning.tiles * shape.tile as usize;
-        if sweep.n > tuning.together.min(room) {
+        if sweep.n > tuning.together.min(room).min(MOST_TOGETHER) {
             return Ok(None);
         }
         let blocks = sweep.n.div_ceil(tuning.block).min(most) as u32;
@@ -667,7 +669,8 @@ impl Passes {
         let grid = counting.grid(blocks);
         let pass = module.kernel(pass)?;
         let at_a_time = shape.together(&pass, facts)?;
-        let as_fast = tiles <= at_a_time || tiles / at_a_time >= ROUNDS_AT_ONCE;
+        let tuning = device.tuned(Tuning::of(sweep.payload));
+        let as_fast = tiles <= at_a_time || (tiles / at_a_time) as usize >= tuning.rounds_at_once;
         let at_once = at_once.filter(|_| portions == 1 && as_fast);
         let at_once = match at_once.map(|name| module.kernel(name)) {
             None | Some(Err(Error::NoKernel { .. })) => None,

@@ -1,6 +1,7 @@
 //! From where on, and up to where, blocks that wait for each other sort.
 
 use super::Payload;
+use crate::figure::row;
 
 /// What is decided by numbers of keys.
 #[derive(Clone, Copy, Debug)]
@@ -13,25 +14,28 @@ pub struct Tuning {
     pub tiles: usize,
     /// One of these blocks is for so many keys at least.
     pub block: usize,
+    /// One launch goes through all passes of whole keys alone where each block has one tile at most, or so many. Where
+    /// some have two tiles and others one, blocks that wait for each other take longer than a launch for each pass
+    /// does, up to 17 %; where nothing moves, as behind a hybrid sort, one launch takes 2 to 7 µs less than four or
+    /// eight.
+    pub rounds_at_once: usize,
 }
 
-/// Measured on an H200 (docs/algorithms/onesweep.md). With more than a tile for each block, a launch for
+row!(Tuning, "onesweep": one_block, together, tiles, block, rounds_at_once);
+
+/// Measured on an H200 (docs/algorithms/thresholds.md). With more than a tile for each block, a launch for
 /// each pass takes less.
 const PAIRS: Tuning = Tuning {
-    one_block: 5000,
+    one_block: 6000,
     together: 1 << 20,
     tiles: 1,
     block: 512,
+    rounds_at_once: 5,
 };
 
 /// Keys alone are for a hybrid sort, and a onesweep behind it is rarely wanted: it matters more that one
 /// launch is called off sooner than many.
 const KEYS: Tuning = Tuning { tiles: 2, ..PAIRS };
-
-/// One launch goes through all passes of whole keys alone where each block has one tile at most, or so many. Where some
-/// have two tiles and others one, blocks that wait for each other take longer than a launch for each pass does, up to
-/// 17 %; where nothing moves, as behind a hybrid sort, one launch takes 2 to 7 µs less than four or eight.
-pub const ROUNDS_AT_ONCE: u32 = 5;
 
 impl Tuning {
     /// By what travels with the keys.
@@ -47,4 +51,5 @@ impl Tuning {
 /// `kernels/onesweep/together.cuh`.
 const COUNT_BITS: u32 = 24;
 
-const _: () = assert!(PAIRS.together < 1 << COUNT_BITS && KEYS.together < 1 << COUNT_BITS);
+/// Blocks that wait for each other sort no more keys.
+pub const MOST_TOGETHER: usize = (1 << COUNT_BITS) - 1;

@@ -6,6 +6,7 @@
 //! that skewed keys of many a tile are partitioned again and again, where a plan would rather sweep.
 
 mod few;
+mod figures;
 mod forced;
 mod large;
 mod misplaced;
@@ -49,7 +50,7 @@ fn twice(width: Width) -> usize {
 /// may, and so many are counted but once.
 fn roomy(width: Width) -> Option<usize> {
     match width {
-        Width::W32 => Some(1 << 24),
+        Width::W32 => Some(10_000_000),
         Width::W64 => Some((3 << 22) + 1),
         _ => None,
     }
@@ -61,8 +62,8 @@ fn thresholds(width: Width) -> &'static [usize] {
     match width {
         Width::W8 | Width::W16 => &[12_288, 24_576, 49_152, 98_304, 1_500_000],
         Width::W32 => &[
-            2304, 3584, 4608, 6144, 9216, 12_288, 18_432, 20_480, 24_576, 28_672, 36_864, 40_960,
-            49_152, 540_672, 1_081_344,
+            2304, 3584, 4608, 6144, 9216, 12_288, 18_432, 20_480, 24_576, 26_000, 28_672, 36_864,
+            40_960, 49_152, 540_672, 1_081_344,
         ],
         Width::W64 => &[
             2304, 4608, 6144, 9216, 12_288, 13_824, 15_360, 18_432, 20_480, 24_576, 270_336,
@@ -83,6 +84,7 @@ pub fn cases() -> Vec<Case> {
         .collect();
     cases.extend([
         case("hybrid/forced", forced::run),
+        case("hybrid/figures", figures::run),
         case("hybrid/canaries", misplaced::run),
         case("hybrid/sift", sift::run),
         case("hybrid/quantiles", quantiles::run),

@@ -7,7 +7,7 @@
 //!                               └─ a file ─ torch, CuPy, each in a process of its own (python.rs)
 //! ```
 //! `rounds.rs` times them, `verify.rs` checks, `link.rs` is the way between host and card, `tuned.rs`
-//! has ours sort with other kernels than the engine's.
+//! has ours sort by other kernels or figures than the engine's.
 //! Contenders take turns as on the host. The copy that a sort in place destroys is made before the
 //! clock starts.
 

@@ -41,7 +41,7 @@ pub struct Planned {
     /// Whether values of equal keys keep their order.
     stable: bool,
     way: Way,
-    /// Other kernels than the engine's own.
+    /// Other kernels or figures than the engine's own.
     tuned: Option<Tuned>,
     /// For one input.
     ready: Option<Ready>,
@@ -79,8 +79,8 @@ macro_rules! with_value {
 pub(super) use with_value;
 
 impl Planned {
-    /// What a method asks for, of one of the [`ALGORITHMS`]. Its variant is a way, or a file of `images`
-    /// if that is given.
+    /// What a method asks for, of one of the [`ALGORITHMS`]. Its variant is a way, a file of `images` if that is given,
+    /// or figures.
     ///
     /// # Errors
     /// A variant that there is not, or what the classics alone leave open.
@@ -96,27 +96,22 @@ impl Planned {
             )));
         }
         let name = method.variant.as_deref().unwrap_or(WAYS[0].0);
-        if let Some(folder) = images {
-            return Ok(Planned {
-                algorithm: algorithm.to_owned(),
-                stable,
-                way: Way::To,
-                tuned: Some(Tuned::read(folder, name)?),
-                ready: None,
-            });
-        }
-        let way = WAYS.iter().find(|(known, _)| *known == name);
-        let (_, way) = way.ok_or_else(|| {
+        let tuned = Tuned::of(name, images)?;
+        let way = match &tuned {
+            Some(_) => Some(Way::To),
+            None => WAYS.iter().find(|way| way.0 == name).map(|way| way.1),
+        };
+        let way = way.ok_or_else(|| {
             let known = WAYS.map(|(known, _)| known).join(", ");
             Failure::input(format!(
-                "no variant '{name}' of {algorithm}; there are {known}"
+                "no variant '{name}' of {algorithm}; there are {known}, and figures such as hybrid.once=2^22"
             ))
         })?;
         Ok(Planned {
             algorithm: algorithm.to_owned(),
             stable,
-            way: *way,
-            tuned: None,
+            way,
+            tuned,
             ready: None,
         })
     }
@@ -160,7 +155,7 @@ impl<W: CardWord> Bench<'_, W> {
         };
         let plan = || Plan::new(device, &shape, &spec);
         let plan = match &planned.tuned {
-            Some(tuned) => tuned.kernels_for(device, plan)?,
+            Some(tuned) => tuned.plan(device, plan)?,
             None => plan()?,
         };
         let workspace = stream.alloc(plan.workspace_bytes())?;
