@@ -29,7 +29,7 @@ enum Way {
     By(&'static str),
 }
 
-use Distribution::{FewDistinct, Normal, Sorted, Uniform, Zipf};
+use Distribution::{And3, FewDistinct, Normal, Sorted, Uniform, Zipf};
 use Type::{U8, U16, U32, U64, U128};
 use Way::{By, Variant};
 
@@ -226,11 +226,12 @@ const THRESHOLDS: &[Threshold] = &[
     keys(
         &[
             Variant("onesweep.rounds_at_once=1"),
+            Variant("onesweep.rounds_at_once=2"),
             Variant("onesweep.rounds_at_once=2^31"),
         ],
-        &[(U32, "3e6,6e6,1e7,2^24,2^25"), (U64, "3e6,6e6,1e7,2^24")],
+        &[(U32, "6e6,9e6,1.2e7,2^24"), (U64, "3e6,5e6,6e6,2^23")],
     )
-    .by("onesweep"),
+    .of(&[Uniform, And3]),
     keys(
         &[Variant("count.sorted=1"), Variant("count.sorted=2^31")],
         &[(U8, "512,1024,2048"), (U16, "2^11,2^12,5000")],

@@ -16,8 +16,8 @@ pub struct Tuning {
     pub block: usize,
     /// One launch goes through all passes of whole keys alone where each block has one tile at most, or so many. Where
     /// some have two tiles and others one, blocks that wait for each other take longer than a launch for each pass
-    /// does, up to 17 %; where nothing moves, as behind a hybrid sort, one launch takes 2 to 7 µs less than four or
-    /// eight.
+    /// does, up to 17 %, and with two or three up to 5 %; where nothing moves, as behind a hybrid sort, one launch takes
+    /// 2 to 8 µs less than four or eight.
     pub rounds_at_once: usize,
 }
 
@@ -30,7 +30,7 @@ const PAIRS: Tuning = Tuning {
     together: 1 << 20,
     tiles: 1,
     block: 512,
-    rounds_at_once: 5,
+    rounds_at_once: 2,
 };
 
 /// Keys alone are for a hybrid sort, and a onesweep behind it is rarely wanted: it matters more that one
