@@ -76,6 +76,10 @@ const DOCUMENTS: &[Document] = &[
         tables: &[on_device::all],
     },
     Document {
+        file: "docs/algorithms/thresholds.md",
+        tables: &[on_device::thresholds],
+    },
+    Document {
         file: "docs/algorithms/counting-lsd.md",
         tables: &[experiments::counting_lsd],
     },

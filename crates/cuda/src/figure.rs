@@ -13,9 +13,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// That figure, if there is one of this name.
+    /// That figure, if there is one of this name; a number is 1 or more.
     pub fn new(name: &str, number: usize) -> Option<Figure> {
-        let name = Self::names().find(|known| *known == name)?;
+        let name = Self::names().find(|known| *known == name && number > 0)?;
         Some(Figure { name, number })
     }
 
@@ -82,6 +82,7 @@ mod tests {
         assert_eq!((with.once, with.together), (7, own.together));
         assert_eq!(Figure::new("hybrid.twice", 1), None);
         assert_eq!(Figure::new("once", 1), None);
+        assert_eq!(Figure::new("hybrid.once", 0), None);
     }
 
     #[test]

@@ -39,7 +39,7 @@ const TABLE: [Tuning; 2] = [
     Tuning {
         width: Width::W8,
         sorted: 1024,
-        alone: 1 << 16,
+        alone: 50_000,
         read: 1 << 15,
         least_share: 1 << 12,
         most_share: 1 << 16,
@@ -53,7 +53,7 @@ const TABLE: [Tuning; 2] = [
         read: 1 << 15,
         least_share: 1 << 8,
         most_share: 1 << 15,
-        grouped: 1 << 17,
+        grouped: 1 << 16,
         parts: 2,
     },
 ];

@@ -4,7 +4,7 @@
 //! | n | what is launched |
 //! |---|---|
 //! | to 1024 | `tiny`: one block, a key a thread, compared |
-//! | to 6000 of 8 and 16 bits, if a block has room | `small`: one block, all passes |
+//! | to 5500 of 8 and 16 bits, if a block has room | `small`: one block, all passes |
 //! | to 2^20, if there is room | zeros, `together`: blocks that wait for each other |
 //! | beyond | zeros, `histograms`, then `pass` once for each digit, or `passes` once: blocks that wait for each other |
 //!

@@ -26,7 +26,7 @@ row!(Tuning, "onesweep": one_block, together, tiles, block, rounds_at_once);
 /// Measured on an H200 (docs/algorithms/thresholds.md). With more than a tile for each block, a launch for
 /// each pass takes less.
 const PAIRS: Tuning = Tuning {
-    one_block: 6000,
+    one_block: 5500,
     together: 1 << 20,
     tiles: 1,
     block: 512,

@@ -10,7 +10,7 @@ use crate::rig::{Rig, random};
 use crate::sorting::{Sorting, Work};
 
 /// More keys than this are for several blocks.
-const ONE_BLOCK: usize = 6000;
+const ONE_BLOCK: usize = 5500;
 
 /// Every size from 0 to 2100, then steps of a prime, and the edge between one block and several.
 fn sizes() -> impl Iterator<Item = usize> {
