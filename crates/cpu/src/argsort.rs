@@ -68,6 +68,7 @@ fn sort_entries<K: Word, W: Word, E: Entry>(
         },
         whole: true,
         strict: true,
+        counts: None,
         data: None::<Columns<W, Nothing>>,
         payload: Nothing,
     };

@@ -109,7 +109,7 @@ impl CpuEngine {
 
     fn sort_keys<W: Word>(&self, keys: &mut [W], method: Algorithm, spec: &Spec) -> Result<Report> {
         match method {
-            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.means.pool),
+            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.means),
             Algorithm::Hybrid => {
                 let whole = spec.bits == (0..W::BITS);
                 let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
@@ -157,6 +157,7 @@ impl CpuEngine {
             coder,
             bits: spec.bits.clone(),
             strict,
+            counts: spec.algorithm == "auto",
         };
         // SAFETY: the caller's promise.
         unsafe { hybrid::sort(records, &self.means) }

@@ -11,6 +11,7 @@ use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 use crate::blocks::Blocks;
 use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
+use crate::count::{self, Span};
 use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::local::{Local, Shape, Tie, few, passes};
@@ -57,6 +58,8 @@ pub(crate) struct Records<W, P> {
     pub(crate) bits: Range<u32>,
     /// Whether something tells records with equal codes apart, so that the sort must be stable.
     pub(crate) strict: bool,
+    /// Whether keys alone of few codes may be counted, and not moved.
+    pub(crate) counts: bool,
 }
 
 /// A sort: `n` records from a source to a sink.
@@ -70,6 +73,8 @@ pub(crate) struct Sorting<W, P, S, T> {
     pub(crate) whole: bool,
     /// See [`Records::strict`].
     pub(crate) strict: bool,
+    /// What decodes keys that may be counted and not moved: whole ones alone.
+    pub(crate) counts: Option<Coder<W>>,
     /// Where the records lie; nowhere yet, if only the source makes them.
     pub(crate) data: Option<Columns<W, P>>,
     pub(crate) payload: P,
@@ -239,11 +244,14 @@ pub(crate) unsafe fn sort<W: Word, P: Payload>(
 
 impl<W: Word, P: Payload> Records<W, P> {
     fn sorting<S, T>(self, source: S, sink: T, turns_back: bool) -> Sorting<W, P, S, T> {
+        let whole = turns_back && self.bits == (0..W::BITS);
+        let counts = self.counts && whole && self.data.payload().bytes() == 0;
         Sorting {
             source,
             sink,
             n: self.n,
-            whole: turns_back && self.bits == (0..W::BITS),
+            whole,
+            counts: counts.then_some(self.coder),
             bits: self.bits,
             strict: self.strict,
             data: Some(self.data),
@@ -456,10 +464,25 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let threads = crew.threads();
             let mut bytes = measure.many_bytes(threads);
             let block = means.scratch.take(bytes)?;
+            let bits = measure.first_bits(threads);
+            let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, |i| {
+                self.source.code(i) & mask
+            });
+            if let (Some(coder), Some(data)) = (self.counts, self.data)
+                && let Some(span) = Span::of_sample(&sample, n)
+                && span.table_bytes(n, crew) <= bytes
+                && let Some(counted) =
+                    count::within(data.keys_mut(n), coder, span, block.start(), crew)
+            {
+                means.scratch.give(block);
+                return Ok(Report {
+                    workspace_bytes: bytes,
+                    ..counted
+                });
+            }
             let (local_bytes, sorted_bytes) =
                 (measure.local_bytes(threads), measure.sorted_bytes(threads));
             let local = self.local(means, local_bytes);
-            let bits = measure.first_bits(threads);
             let room_records = measure.room(threads);
             let room = block.start().add(threads * (local_bytes + sorted_bytes));
             let nowhere = || Columns::new(ptr::dangling_mut(), ptr::dangling_mut(), self.payload);
@@ -473,9 +496,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 n,
                 crew,
             );
-            let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, |i| {
-                self.source.code(i) & mask
-            });
             let mut classifier = Classifier::new(&sample, bits);
             if measure.shape.is_keys_for_vectors() {
                 classifier.find_common(&sample);

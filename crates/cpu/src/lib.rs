@@ -29,7 +29,7 @@
 //! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
-//! | `count` | keys of 8 and 16 bits alone: counted, not moved |
+//! | `count` | keys alone of few codes side by side, as of 8 and 16 bits: counted, not moved |
 //! | `argsort` | the index, sorted with the codes in one word |
 //! | `source`, `reading` | where records come from and go to; a word and its code |
 //! | `columns`, `room` | what travels: a key and its payload; where partitions leave it |

@@ -151,6 +151,12 @@ pub(crate) const COUNT_16_FROM: usize = 1 << 17;
 /// From so many keys up, 8-bit keys alone are counted.
 pub(crate) const COUNT_8_FROM: usize = 64;
 
+/// Keys that a sample shows to have fewer codes than that, from the least to the greatest, are counted.
+pub(crate) const COUNT_MOST_CODES: usize = 1 << 17;
+
+/// And only so many keys for each of these codes.
+pub(crate) const COUNT_KEYS_A_CODE: usize = 8;
+
 /// Up to so many bytes of scratch lie on the stack, and no memory is asked for.
 pub(crate) const STACK_BYTES: usize = 20 << 10;
 
