@@ -433,7 +433,7 @@ fn copy_bandwidth(record: &Record) -> Result<f64> {
 }
 
 /// Three figures, or a dash.
-fn shown(number: Option<f64>) -> String {
+pub fn shown(number: Option<f64>) -> String {
     match number {
         None => "–".to_owned(),
         Some(number) if number < 9.995 => format!("{number:.2}"),

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::charts::chart_of;
+use crate::experiments::shown;
 use crate::process::root;
 use crate::readme::{count, task};
 use crate::record::{Machine, Record, Row};
@@ -145,8 +146,8 @@ pub fn thresholds(record: &Record, file: &str) -> Result<String> {
             let cells: Vec<String> = (times.into_iter())
                 .map(|time| match time {
                     None => String::new(),
-                    Some(time) if time == least => format!("**{}**", micros(time)),
-                    Some(time) => micros(time),
+                    Some(time) if time == least => format!("**{}**", shown(Some(1e6 * time))),
+                    Some(time) => shown(Some(1e6 * time)),
                 })
                 .collect();
             let (keys, n) = (spread(input), count(input.n));
@@ -176,17 +177,6 @@ fn way(row: &Row) -> (&str, &str) {
             last.split_once('=').unwrap_or(("--algorithm", "auto"))
         }
     }
-}
-
-/// Three digits at least.
-fn micros(seconds: f64) -> String {
-    let micros = 1e6 * seconds;
-    let decimals = match micros {
-        ..9.995 => 2,
-        ..99.95 => 1,
-        _ => 0,
-    };
-    format!("{micros:.decimals$}")
 }
 
 /// Host memory: ours, and how near they come to the link.

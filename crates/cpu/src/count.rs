@@ -63,6 +63,9 @@ impl<W: Word> Span<W> {
     pub(crate) fn of_sample(sample: &[W], n: usize) -> Option<Self> {
         let (least, greatest) = (*sample.first()?, *sample.last()?);
         let shown = usize::try_from(greatest.wrapping_sub(least).widen()).ok()?;
+        if shown >= COUNT_MOST_CODES || n / COUNT_KEYS_A_CODE <= shown {
+            return None;
+        }
         let spare = W::truncate((shown / 2 + 1) as u128);
         // The whole range's ends are no ends of a span that goes on at the other.
         let first = if least < spare {
@@ -72,13 +75,9 @@ impl<W: Word> Span<W> {
         };
         let last = greatest.wrapping_add(spare);
         let last = if last < greatest { W::MAX } else { last };
-        let codes = usize::try_from(last.wrapping_sub(first).widen())
-            .ok()?
-            .checked_add(1)?;
-        let pays = shown < COUNT_MOST_CODES && n / COUNT_KEYS_A_CODE > shown;
-        pays.then_some(Span {
+        Some(Span {
             least: first,
-            codes,
+            codes: last.wrapping_sub(first).low_usize() + 1,
         })
     }
 

@@ -4,11 +4,12 @@
 //! A way is a variant that sets a figure of the engine's tables, or an algorithm. `1` is never up to a threshold, and
 //! `2^31` always, as far as a kernel has room; from a threshold on it is the other way round.
 
-use sweepsort_testkit::Distribution;
+use sweepsort_testkit::Distribution::{self, And3, FewDistinct, Normal, Sorted, Uniform, Zipf};
 
+use self::Way::{By, Variant};
 use super::args::{Method, Payload, Suite};
 use crate::args::count;
-use crate::types::Type;
+use crate::types::Type::{self, U8, U16, U32, U64, U128};
 
 /// A threshold.
 struct Threshold {
@@ -28,10 +29,6 @@ enum Way {
     /// By that algorithm.
     By(&'static str),
 }
-
-use Distribution::{And3, FewDistinct, Normal, Sorted, Uniform, Zipf};
-use Type::{U8, U16, U32, U64, U128};
-use Way::{By, Variant};
 
 /// Keys alone, evenly spread, by what the engine chooses.
 const fn keys(ways: &'static [Way], keys: &'static [(Type, &'static str)]) -> Threshold {
@@ -65,6 +62,23 @@ impl Threshold {
             algorithm: Some(algorithm),
             ..self
         }
+    }
+
+    /// Every way.
+    fn methods(&self) -> Vec<Method> {
+        let method = |way: &Way| {
+            let (algorithm, variant) = match *way {
+                Variant(variant) => (self.algorithm, Some(variant)),
+                By(algorithm) => (Some(algorithm), None),
+            };
+            Method {
+                algorithm: algorithm.map(str::to_owned),
+                radix_bits: None,
+                block: None,
+                variant: variant.map(str::to_owned),
+            }
+        };
+        self.ways.iter().map(method).collect()
     }
 }
 
@@ -323,24 +337,6 @@ pub fn suites() -> Vec<Suite> {
             .map(move |keys| suite(threshold, keys))
     })
     .collect()
-}
-
-impl Threshold {
-    fn methods(&self) -> Vec<Method> {
-        let method = |way: &Way| {
-            let (algorithm, variant) = match *way {
-                Variant(variant) => (self.algorithm, Some(variant)),
-                By(algorithm) => (Some(algorithm), None),
-            };
-            Method {
-                algorithm: algorithm.map(str::to_owned),
-                radix_bits: None,
-                block: None,
-                variant: variant.map(str::to_owned),
-            }
-        };
-        self.ways.iter().map(method).collect()
-    }
 }
 
 #[cfg(test)]
