@@ -122,6 +122,7 @@ const INPUTS: &[Inputs] = &[
         "uniform,normal,sorted",
     ),
     inputs("hybrid/middle", &[32], "2^24,2^26", "uniform,normal,sorted"),
+    inputs("hybrid/middle_rooms", &[32], "2^24,2^26", "uniform,sorted"),
     inputs("hybrid/quantile", &[64], "2^24,2^27", "and2"),
     inputs("hybrid/quantile_cell", &[64], "2^24,2^27", "and2"),
     inputs("hybrid/values", WIDER, "2^24,2^27", "uniform,normal,sorted"),

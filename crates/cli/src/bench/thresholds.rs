@@ -9,7 +9,7 @@ use sweepsort_testkit::Distribution::{self, And3, FewDistinct, Normal, Sorted, U
 use self::Way::{By, Variant};
 use super::args::{Method, Payload, Suite};
 use crate::args::count;
-use crate::types::Type::{self, U8, U16, U32, U64, U128};
+use crate::types::Type::{self, F32, U8, U16, U32, U64, U128};
 
 /// A threshold.
 struct Threshold {
@@ -133,6 +133,17 @@ const THRESHOLDS: &[Threshold] = &[
             Variant("hybrid.together_cell=1800"),
         ],
         &[(U32, "1e5,5e5,2^21"), (U64, "1e5,5e5,2^21")],
+    ),
+    keys(
+        &[
+            Variant("hybrid.together_full=50"),
+            Variant("hybrid.together_full=70"),
+        ],
+        &[
+            (U32, "1100000,1200000,1500000"),
+            (F32, "1100000,1200000,1500000"),
+            (U64, "7e5,8e5,1e6"),
+        ],
     ),
     keys(
         &[Variant("hybrid.once=1"), Variant("hybrid.once=2^31")],

@@ -196,15 +196,16 @@ constexpr KernelShape RANKED_SHAPE = {T::Few::THREADS, T::Few::THREADS, 1, sizeo
 
 #if !defined(__CUDACC_RTC__) && SWEEPSORT_KEY_BITS < 128
 // Grid: at most as many blocks as run at a time, launched cooperatively.
-#define PARTITION_ROOMS(name, S)                                              \
-    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name( \
-        const __grid_constant__ Task<Key> task) {                             \
-        Partition<S>(shared_as<PartitionShared<S>>()).run_from_rooms(task);   \
+#define PARTITION_ROOMS(name, S)                                                      \
+    static_assert(sizeof(PartitionShared<S>) <= SHARED_KB * 1024, "it does not fit"); \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) name(         \
+        const __grid_constant__ Task<Key> task) {                                     \
+        Partition<S>(shared_as<PartitionShared<S>>()).run_from_rooms(task);           \
     }
 
 PARTITION_ROOMS(partition_rooms, T::Twice)
 #if SWEEPSORT_KEY_BITS == 32
-PARTITION_ROOMS(partition_middle_rooms, Middle)
+PARTITION_ROOMS(partition_middle_rooms, T::Middle::TileOfRooms)
 #endif
 constexpr bool HAS_ROOMS = true;
 #else
@@ -240,9 +241,11 @@ constexpr KernelShape partition_shape() {
 constexpr KernelShape TALLY_SHAPE = {
     Tallied::THREADS, Tallied::CAPACITY, Tallied::BLOCKS, sizeof(TallyShared<Tallied>)};
 constexpr KernelShape MIDDLE_SHAPE = partition_shape<Middle>(), MIDDLE_DIGITS = {0, Middle::DIGITS, 0, 0};
+constexpr KernelShape MIDDLE_ROOMS_SHAPE = partition_shape<T::Middle::TileOfRooms>();
 #else
 // Wider keys have more bits left, and gain nothing by smaller tiles.
 constexpr KernelShape TALLY_SHAPE = {0, 0, 0, 0}, MIDDLE_SHAPE = {0, 0, 0, 0}, MIDDLE_DIGITS = {0, 0, 0, 0};
+constexpr KernelShape MIDDLE_ROOMS_SHAPE = {0, 0, 0, 0};
 #endif
 
 template <class S>
@@ -315,4 +318,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     QUANTILE_CELL_SHAPE,
     MIDDLE_SHAPE,
     MIDDLE_DIGITS,
+    MIDDLE_ROOMS_SHAPE,
 };

@@ -442,7 +442,7 @@ struct Partition {
     __device__ void set_rooms(const Task<Key>& task, u32 buckets) {
         if (thread < buckets) {
             u32 place = task.room_begins[thread], keys = task.bucket_cursors[thread] - place;
-            u32 tile = S::QUANTILES ? task.quantile_tile : task.tile;
+            u32 tile = S::QUANTILES ? task.quantile_tile : task.room_tile;
             shared.places[thread] = place;
             shared.bucket_begins[thread] = keys;
             // Also without keys a bucket has a tile, which tells where its cells begin.

@@ -102,7 +102,7 @@ struct Rooms {
         // A weight of one is at least as many keys as one of the sample stands for.
         bool fits = u64(task.room_keys) * own.sampled_before[buckets] >= u64(task.n) * all;
         bool of_quantiles = task.choice->path == QUANTILES;
-        u32 tile = of_quantiles ? task.quantile_tile : task.tile;
+        u32 tile = of_quantiles ? task.quantile_tile : task.room_tile;
         if (bucket < buckets) fits = fits && keys_of(own.weight[bucket]) / tile + 1 < task.room_blocks;
         fits = __syncthreads_and(fits);
         if (bucket == 0) {

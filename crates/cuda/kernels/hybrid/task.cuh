@@ -276,8 +276,8 @@ struct Task {
     u32 room_blocks;
     // What a quantile is made of, if quantiles may tell the cells (quantile.cuh).
     u32* quantiles;
-    // Keys of a tile of the second partition then.
-    u32 quantile_tile;
+    // Keys of a tile of the second partition then; and from rooms otherwise.
+    u32 quantile_tile, room_tile;
     // Whether count is enqueued but once, though a sample may mislead: what would have to be counted anew is
     // onesweep's.
     u32 counts_once;

@@ -126,6 +126,8 @@ mod row {
     pub const PARTITION_MIDDLE: usize = 25;
     /// Its digits.
     pub const PARTITION_MIDDLE_DIGITS: usize = 26;
+    /// The second time, from rooms.
+    pub const PARTITION_MIDDLE_ROOMS: usize = 27;
 }
 
 /// A sort, decided.
@@ -171,8 +173,9 @@ struct Room {
     large_keys: u32,
     probe_blocks: u32,
     may_onesweep: bool,
-    /// Blocks of the second partition, if buckets may have rooms.
+    /// Blocks of the second partition, if buckets may have rooms, and keys of its tiles.
     room_blocks: u32,
+    room_tile: u32,
     /// Keys of a tile of it where quantiles tell the cells; 0 if they never do.
     quantile_tile: u32,
     arrays: Arrays,
@@ -245,8 +248,9 @@ struct Sizes {
     dictionary: usize,
     /// Whether keys are made to words, which never lie where the caller's keys do.
     composed: bool,
-    /// Blocks of the second partition, if buckets may have rooms.
+    /// Blocks of the second partition, if buckets may have rooms, and keys of its tiles.
     room_blocks: u32,
+    room_tile: u32,
     /// Keys of a tile of the second partition where quantiles tell the cells; 0 if they never do.
     quantile_tile: u32,
 }
@@ -564,18 +568,31 @@ impl<'a> Kernels<'a> {
             dictionary: 0,
             composed: false,
             room_blocks: 0,
+            room_tile: 0,
             quantile_tile: 0,
         })
     }
 
-    /// What partitions the second time, from rooms, with the grid of what does it otherwise. PTX for older drivers
+    /// What partitions the second time, from rooms, by such tiles, and how many keys one has. PTX for older drivers
     /// has no such kernel.
-    fn partition_rooms(&self, name: &str, bits: CellBits, second: Grid) -> Result<Option<Launch>> {
+    fn partition_rooms(
+        &self,
+        name: &str,
+        tiles: KernelShape,
+        n: usize,
+        bits: CellBits,
+    ) -> Result<Option<(Launch, u32)>> {
         if self.shapes.get(row::ROOMS)?.tile == 0 || bits.b < 2 {
             return Ok(None);
         }
         let kernel = self.module.kernel(name)?;
-        Ok(Some((kernel, second.dependent_if(false).cooperative())))
+        let blocks = tiles.together(&kernel, self.device.facts())?;
+        let tile = even_tile(n, bits, tiles, blocks as usize);
+        let most = most_tiles(n, bits, tile).min(blocks as usize);
+        Ok(Some((
+            (kernel, tiles.grid(most as u32).cooperative()),
+            tile,
+        )))
     }
 
     /// What sorts cells that quantiles tell, by so many blocks that partition; none if the device has no room for
@@ -629,16 +646,17 @@ impl<'a> Kernels<'a> {
             _ => {
                 let together = tiles.together(&first.0, self.device.facts())? as usize;
                 let tile = even_tile(n, bits, tiles, together);
-                // The last tile of each bucket may be short.
-                let most = n.div_ceil(tile as usize) + (1 << bits.a);
-                let second = self.persistent(partition, tiles, most)?;
-                let from_rooms = match is_middle {
-                    true => "partition_middle_rooms",
-                    false => "partition_rooms",
+                let second = self.persistent(partition, tiles, most_tiles(n, bits, tile))?;
+                let (from_rooms, tiles) = match is_middle {
+                    true => (
+                        "partition_middle_rooms",
+                        shape(row::PARTITION_MIDDLE_ROOMS)?,
+                    ),
+                    false => ("partition_rooms", tiles),
                 };
                 // Where a room turns out to be too small, the onesweep sorts.
                 let rooms = match behind.is_some() && n >= tuning.rooms {
-                    true => self.partition_rooms(from_rooms, bits, second.1)?,
+                    true => self.partition_rooms(from_rooms, tiles, n, bits)?,
                     false => None,
                 };
                 (vec![first, second], rooms, tile)
@@ -656,6 +674,7 @@ impl<'a> Kernels<'a> {
         if is_middle && partition_rooms.is_some() && n >= tuning.counted_once {
             finding.counts = 1;
         }
+        let (partition_rooms, room_tile) = partition_rooms.unzip();
         let room_blocks = partition_rooms
             .as_ref()
             .map_or(0, |(_, grid)| grid.blocks().x);
@@ -665,6 +684,7 @@ impl<'a> Kernels<'a> {
         };
         let sizes = Sizes {
             room_blocks,
+            room_tile: room_tile.unwrap_or_default(),
             quantile_tile: quantiles.as_ref().map_or(0, |quantiles| quantiles.tile),
             dictionary: if sifts {
                 dictionary_bytes(self.width)
@@ -736,6 +756,11 @@ fn even_tile(n: usize, bits: CellBits, shape: KernelShape, blocks: usize) -> u32
     // With room for what chance adds.
     let tile = (keys + keys / 32) / of_bucket + 1;
     tile.next_multiple_of(shape.threads as usize).min(most) as u32
+}
+
+/// How many tiles of so many keys the buckets of the second partition have at most: the last of each may be short.
+fn most_tiles(n: usize, bits: CellBits, tile: u32) -> usize {
+    n.div_ceil(tile as usize) + (1 << bits.a)
 }
 
 impl Cells {
@@ -830,7 +855,7 @@ impl Room {
         task.rooms = arrays.rooms.within(workspace)?.address();
         task.room_begins = arrays.room_begins.within(workspace)?.address();
         task.room_keys = (arrays.rooms.len() / size_of::<W>()) as u32;
-        task.room_blocks = self.room_blocks;
+        (task.room_blocks, task.room_tile) = (self.room_blocks, self.room_tile);
         if self.quantile_tile > 0 {
             task.quantiles = arrays.quantiles.within(workspace)?.address();
             task.quantile_tile = self.quantile_tile;
@@ -977,6 +1002,7 @@ impl Sizes {
             probe_blocks: self.probe_blocks,
             may_onesweep: self.behind > 0,
             room_blocks: self.room_blocks,
+            room_tile: self.room_tile,
             quantile_tile: self.quantile_tile,
             arrays: Arrays::of(n, self),
         }
@@ -1047,6 +1073,7 @@ mod tests {
             },
             composed: false,
             room_blocks: if behind > 0 { 132 } else { 0 },
+            room_tile: if behind > 0 { 18_432 } else { 0 },
             quantile_tile: if behind > 0 { 18_432 } else { 0 },
         }
     }

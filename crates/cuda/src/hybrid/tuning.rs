@@ -51,6 +51,8 @@ pub struct Tuning {
     pub together: usize,
     pub together_block: usize,
     pub together_cell: usize,
+    /// Per cent of what a cell can have that its even share of keys comes to, at most, if bits suffice.
+    pub together_full: usize,
     /// Up to so many keys are partitioned once, more of them twice.
     pub once: usize,
     /// Keys of a cell, at most, where they are evenly spread and bits suffice: partitioned once, twice.
@@ -77,7 +79,8 @@ pub struct Tuning {
     pub full_blocks: usize,
 }
 
-row!(Tuning, "hybrid": tiny, alone, ranked, together, together_block, together_cell, once, once_cell,
+row!(Tuning, "hybrid": tiny, alone, ranked, together, together_block, together_cell,
+    together_full, once, once_cell,
     twice_cell, middle, rooms, counted_once, few_from, few, one_run, full_blocks);
 
 /// Measured on an H200 (docs/algorithms/thresholds.md).
@@ -90,6 +93,8 @@ const NARROWEST: Tuning = Tuning {
     together: 1 << 21,
     together_block: 512,
     together_cell: 900,
+    // One with twice its share has room: of floats two exponents are often as common again as others.
+    together_full: 50,
     once: 1 << 23,
     once_cell: 4096,
     twice_cell: 4096,
@@ -109,6 +114,7 @@ const TABLE: [Tuning; 3] = [
         width: Width::W64,
         alone: 4096,
         ranked: 20_480,
+        together_full: 70,
         most_bits: 11,
         rooms: 3 << 22,
         ..NARROWEST
@@ -117,6 +123,7 @@ const TABLE: [Tuning; 3] = [
         width: Width::W128,
         alone: 4096,
         ranked: 8192,
+        together_full: 70,
         once: 1 << 21,
         once_cell: 2048,
         most_bits: 9,
@@ -191,8 +198,7 @@ impl Tuning {
     /// No more cells than need be: few long runs are scattered faster than many short ones.
     pub fn together_bits(&self, n: usize, most: u32, capacity: usize) -> CellBits {
         let few = bits(n, self.together_cell).clamp(1, most - 1);
-        // With room for what chance adds.
-        let fits = 10 * (n >> few) <= 7 * capacity;
+        let fits = 100 * (n >> few) <= self.together_full * capacity;
         let a = if fits { few } else { few + 1 };
         CellBits { a, b: 0 }
     }
@@ -269,10 +275,10 @@ mod tests {
         assert_eq!(fits(1 << 9, 9000), (9, 4500 << 9));
         let few = row.cell_bits(1 << 28, 13);
         assert_eq!((few.a, few.b), (7, 6));
-        let together = |n| row.together_bits(n, 10, 3072).a;
+        let together = |n| row.together_bits(n, 10, 4352).a;
         assert_eq!(
-            (together(1025), together(100_000), together(1 << 21)),
-            (1, 7, 10)
+            [1025, 100_000, 1 << 20, 1_115_000, 1 << 21].map(together),
+            [1, 7, 9, 10, 10]
         );
     }
 }
