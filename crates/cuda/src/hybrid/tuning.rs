@@ -51,7 +51,8 @@ pub struct Tuning {
     pub together: usize,
     pub together_block: usize,
     pub together_cell: usize,
-    /// Per cent of what a cell can have that its even share of keys comes to, at most, if bits suffice.
+    /// Per cent of what a cell can have that its even share of keys comes to, at most, if bits suffice: there is room
+    /// for what is uneven.
     pub together_full: usize,
     /// Up to so many keys are partitioned once, more of them twice.
     pub once: usize,
@@ -93,7 +94,7 @@ const NARROWEST: Tuning = Tuning {
     together: 1 << 21,
     together_block: 512,
     together_cell: 900,
-    // One with twice its share has room: of floats two exponents are often as common again as others.
+    // A cell with twice its share has room: two of a float's exponents are often twice as common as others.
     together_full: 50,
     once: 1 << 23,
     once_cell: 4096,
