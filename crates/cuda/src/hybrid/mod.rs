@@ -573,8 +573,22 @@ impl<'a> Kernels<'a> {
         })
     }
 
-    /// What partitions the second time, from rooms, by such tiles, and how many keys one has. PTX for older drivers
-    /// has no such kernel.
+    /// What partitions the second time, by such tiles, and how many keys one has.
+    fn second_partition(
+        &self,
+        name: &str,
+        tiles: KernelShape,
+        n: usize,
+        bits: CellBits,
+    ) -> Result<(Launch, u32)> {
+        let together = tiles.together(&*self.module.kernel(name)?, self.device.facts())?;
+        let tile = even_tile(n, bits, tiles, together as usize);
+        // The last tile of each bucket may be short.
+        let most = n.div_ceil(tile as usize) + (1 << bits.a);
+        Ok((self.persistent(name, tiles, most)?, tile))
+    }
+
+    /// The same from rooms, by blocks that wait for each other. PTX for older drivers has no such kernel.
     fn partition_rooms(
         &self,
         name: &str,
@@ -585,14 +599,9 @@ impl<'a> Kernels<'a> {
         if self.shapes.get(row::ROOMS)?.tile == 0 || bits.b < 2 {
             return Ok(None);
         }
-        let kernel = self.module.kernel(name)?;
-        let blocks = tiles.together(&kernel, self.device.facts())?;
-        let tile = even_tile(n, bits, tiles, blocks as usize);
-        let most = most_tiles(n, bits, tile).min(blocks as usize);
-        Ok(Some((
-            (kernel, tiles.grid(most as u32).cooperative()),
-            tile,
-        )))
+        let ((kernel, grid), tile) = self.second_partition(name, tiles, n, bits)?;
+        let grid = grid.dependent_if(false).cooperative();
+        Ok(Some(((kernel, grid), tile)))
     }
 
     /// What sorts cells that quantiles tell, by so many blocks that partition; none if the device has no room for
@@ -644,9 +653,7 @@ impl<'a> Kernels<'a> {
         let (partitions, partition_rooms, tile) = match bits.partitions() {
             1 => (vec![first], None, 0),
             _ => {
-                let together = tiles.together(&first.0, self.device.facts())? as usize;
-                let tile = even_tile(n, bits, tiles, together);
-                let second = self.persistent(partition, tiles, most_tiles(n, bits, tile))?;
+                let (second, tile) = self.second_partition(partition, tiles, n, bits)?;
                 let (from_rooms, tiles) = match is_middle {
                     true => (
                         "partition_middle_rooms",
@@ -756,11 +763,6 @@ fn even_tile(n: usize, bits: CellBits, shape: KernelShape, blocks: usize) -> u32
     // With room for what chance adds.
     let tile = (keys + keys / 32) / of_bucket + 1;
     tile.next_multiple_of(shape.threads as usize).min(most) as u32
-}
-
-/// How many tiles of so many keys the buckets of the second partition have at most: the last of each may be short.
-fn most_tiles(n: usize, bits: CellBits, tile: u32) -> usize {
-    n.div_ceil(tile as usize) + (1 << bits.a)
 }
 
 impl Cells {

@@ -80,9 +80,8 @@ pub struct Tuning {
     pub full_blocks: usize,
 }
 
-row!(Tuning, "hybrid": tiny, alone, ranked, together, together_block, together_cell,
-    together_full, once, once_cell,
-    twice_cell, middle, rooms, counted_once, few_from, few, one_run, full_blocks);
+row!(Tuning, "hybrid": tiny, alone, ranked, together, together_block, together_cell, together_full, once,
+    once_cell, twice_cell, middle, rooms, counted_once, few_from, few, one_run, full_blocks);
 
 /// Measured on an H200 (docs/algorithms/thresholds.md).
 const NARROWEST: Tuning = Tuning {
