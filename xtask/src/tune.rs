@@ -141,6 +141,12 @@ const INPUTS: &[Inputs] = &[
         "uniform,sorted,few-distinct",
     ),
     inputs(
+        "hybrid/ranked_out_of_place",
+        WIDER,
+        "200,1000,3000",
+        "uniform,few-distinct",
+    ),
+    inputs(
         "hybrid/ranked",
         WIDER,
         "5000,8000",

@@ -84,12 +84,19 @@ impl Threshold {
 
 /// In the order of the engine's tables (`tuning.rs` of each), then those between its algorithms.
 const THRESHOLDS: &[Threshold] = &[
+    // What sorts in place, where the result may go elsewhere.
     keys(
-        &[Variant("hybrid.tiny=1"), Variant("hybrid.tiny=128")],
+        &[
+            Variant("hybrid.out_of_place=1+hybrid.tiny=1"),
+            Variant("hybrid.out_of_place=1+hybrid.tiny=128"),
+        ],
         &[(U32, "32,64,128"), (U64, "32,64,128"), (U128, "32,64,128")],
     ),
     keys(
-        &[Variant("hybrid.alone=1"), Variant("hybrid.alone=2^31")],
+        &[
+            Variant("hybrid.out_of_place=1+hybrid.alone=1"),
+            Variant("hybrid.out_of_place=1+hybrid.alone=2^31"),
+        ],
         &[
             (U32, "1000,2000,2816,3500,4096"),
             (U64, "1000,2000,3000,4096"),
@@ -97,6 +104,28 @@ const THRESHOLDS: &[Threshold] = &[
         ],
     )
     .of(&[Uniform, FewDistinct]),
+    keys(
+        &[
+            Variant("hybrid.out_of_place=1"),
+            Variant("hybrid.out_of_place=2^31"),
+        ],
+        &[
+            (U32, "16,128,1000,2000,2816,3400,4096"),
+            (U64, "16,128,1000,2000,3072,4096"),
+            (U128, "16,128,1000,2000,3072,4096"),
+        ],
+    )
+    .of(&[Uniform, FewDistinct]),
+    pairs(
+        &[
+            Variant("hybrid.out_of_place=1"),
+            Variant("hybrid.out_of_place=2^31"),
+        ],
+        &[
+            (U32, "128,1000,2000,3400,4096"),
+            (U64, "128,1000,2000,3072,4096"),
+        ],
+    ),
     keys(
         &[Variant("hybrid.ranked=1"), Variant("hybrid.ranked=2^31")],
         &[
@@ -189,16 +218,20 @@ const THRESHOLDS: &[Threshold] = &[
     .of(&[Uniform, Normal]),
     pairs(
         &[
-            Variant("hybrid.few=1"),
-            Variant("hybrid.few_from=1+hybrid.few=2^31"),
+            Variant("hybrid.out_of_place=1+hybrid.few_from=1024"),
+            Variant("hybrid.out_of_place=1+hybrid.few_from=1"),
         ],
-        &[
-            (U32, "500,769,1000,16384,25000,32768"),
-            (U64, "500,769,1000,16384,25000"),
-        ],
+        &[(U32, "64,128,257,400,700"), (U64, "64,128,257,400,700")],
     ),
     pairs(
-        &[Variant("hybrid.one_run=1"), Variant("hybrid.one_run=2^31")],
+        &[Variant("hybrid.few=1"), Variant("hybrid.few=2^31")],
+        &[(U32, "16384,25000,32768"), (U64, "16384,25000")],
+    ),
+    pairs(
+        &[
+            Variant("hybrid.out_of_place=1+hybrid.one_run=1"),
+            Variant("hybrid.out_of_place=1+hybrid.one_run=2^31"),
+        ],
         &[
             (U32, "800,1000,1200,1500,2000"),
             (U64, "800,1000,1200,1500"),

@@ -17,6 +17,7 @@
 //     weave                                 common keys, which count has sifted, and the rest
 //     alone, alone_double                   instead of all these, for the smallest
 //     ranked                                and for small ones, also with what travels with the keys
+//     ranked_out_of_place                          the same for the smallest whose result goes elsewhere
 //     hybrid_shapes                         what the host must know of them
 #include "../key.cuh"
 #include "tuning.cuh"
@@ -158,6 +159,13 @@ ALONE(alone, T::Alone)
 #if SWEEPSORT_KEY_BITS < 128
 ALONE(alone_double, T::AloneDouble::Shape)
 #endif
+
+// Grid: n / OWN. Shared: none but its own.
+extern "C" __global__ void __launch_bounds__(T::FewOutOfPlace::THREADS, 1)
+ranked_out_of_place(const __grid_constant__ RankedTask<Key> task) {
+    __shared__ RankedOutOfPlaceShared<T::FewOutOfPlace> shared;
+    RankedOutOfPlace<T::FewOutOfPlace>{task, shared}.run_block();
+}
 
 // Grid: as many blocks as run at a time.
 static_assert(sizeof(RefineShared<T::Refined>) <= SHARED_KB * 1024, "it does not fit");
@@ -319,4 +327,5 @@ extern "C" __device__ KernelShape hybrid_shapes[] = {
     MIDDLE_SHAPE,
     MIDDLE_DIGITS,
     MIDDLE_ROOMS_SHAPE,
+    {T::FewOutOfPlace::THREADS, T::FewOutOfPlace::OWN, 1, 0},
 };

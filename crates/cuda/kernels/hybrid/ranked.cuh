@@ -19,32 +19,7 @@
 
 #include <cooperative_groups.h>
 
-#include "../codec.cuh"
-
-template <class Key>
-struct RankedTask {
-    const Key* keys_from;
-    // Null: values are the keys' positions.
-    const u32* values_from;
-    // No keys are written to null. They may be the same memory as what is read.
-    Key* keys_to;
-    u32* values_to;
-    Key* codes;
-    // Words of a value or a position: 1, 2 or 4; 0 for none.
-    u32 value_words;
-    u32 n;
-    // Keys that a block has for its own; keys that are compared with each other.
-    u32 chunk, run;
-    // The bits of a code that decide, when it is shifted.
-    u32 shift;
-    Key mask;
-    // It may tie: keys are written as they were read.
-    Codec<Key> codec;
-
-    __device__ bool carries_index() const { return values_from == nullptr; }
-
-    __device__ Key code(Key key) const { return shifted(codec.identity ? key : codec.encode(key), shift) & mask; }
-};
+#include "ranked_task.cuh"
 
 // THREADS: of a block, at most; it has no more keys for its own.
 template <class Key_, u32 THREADS_>
@@ -62,7 +37,7 @@ struct RankedShared {
 template <class S>
 struct Ranked {
     using Key = typename S::Key;
-    static constexpr u32 VECTOR = 16 / sizeof(Key), MOST_VALUE_WORDS = 4;
+    static constexpr u32 VECTOR = 16 / sizeof(Key);
 
     struct alignas(16) Vector {
         Key code[VECTOR];
@@ -86,8 +61,7 @@ struct Ranked {
 
     // The thread's own key and value, if it has one.
     const bool has = thread < chunk && first + thread < n;
-    Key key;
-    u32 value[MOST_VALUE_WORDS];
+    RankedItem<Key> own_item;
 
     __device__ Ranked(const RankedTask<Key>& task, RankedShared<S>& shared) : task(task), shared(shared) {}
 
@@ -116,19 +90,13 @@ struct Ranked {
             if (looks) tell(search(own));
             __syncthreads();
         }
-        if (has) store(shared.places[thread]);
+        if (has) own_item.store(task, first + thread, shared.places[thread]);
     }
 
     // What is behind the last code is the greatest, in whole vectors.
     __device__ void load() {
         const Key* from = task.keys_from + run_begin;
-        if (has) {
-            key = task.keys_from[first + thread];
-            if (!task.carries_index())
-#pragma unroll
-                for (u32 w = 0; w < MOST_VALUE_WORDS; w++)
-                    if (w < task.value_words) value[w] = task.values_from[(first + thread) * task.value_words + w];
-        }
+        if (has) own_item.load(task, first + thread);
 #pragma unroll 4
         for (u32 i = thread; i < whole; i += threads) codes[i] = i < in_run ? task.code(from[i]) : Key(~Key(0));
     }
@@ -198,15 +166,5 @@ struct Ranked {
             left -= half;
         }
         return found + comes_before(codes[found]);
-    }
-
-    __device__ void store(u32 place) const {
-        if (task.keys_to) task.keys_to[place] = key;
-#pragma unroll
-        for (u32 w = 0; w < MOST_VALUE_WORDS; w++) {
-            u32 position = w == 0 ? first + thread : 0;
-            if (w < task.value_words)
-                task.values_to[place * task.value_words + w] = task.carries_index() ? position : value[w];
-        }
     }
 };

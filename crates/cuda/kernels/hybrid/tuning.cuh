@@ -19,6 +19,7 @@
 #include "partition.cuh"
 #include "places.cuh"
 #include "probe.cuh"
+#include "ranked_out_of_place.cuh"
 #include "refine.cuh"
 #include "rooms.cuh"
 #include "weave.cuh"
@@ -148,6 +149,18 @@ constexpr RankedRow RANKED_ROWS[] = {
     {4, 1024},
     {8, 1024},
     {16, 1024},
+};
+
+// The same where the result goes elsewhere. Threads of a block, keys whose places it finds, others that a thread
+// has at a time.
+struct RankedOutOfPlaceRow {
+    u32 key, threads, own, loads;
+};
+
+constexpr RankedOutOfPlaceRow RANKED_OUT_OF_PLACE_ROWS[] = {
+    {4, 256, 4, 4},
+    {8, 256, 8, 4},
+    {16, 128, 8, 4},
 };
 
 // Threads of a block, keys a thread; threads that sort a cell, keys that each of them has, and orders
@@ -311,6 +324,8 @@ struct Tuning {
     using Refined = RefineShape<TILES_OF(TILES), PIECE.keys>;
 #undef TILES_OF
 #undef CELLS_OF
+    static constexpr RankedOutOfPlaceRow OUT_OF_PLACE = row_of(RANKED_OUT_OF_PLACE_ROWS, KEY);
+    using FewOutOfPlace = RankedOutOfPlaceShape<Key, OUT_OF_PLACE.threads, OUT_OF_PLACE.own, OUT_OF_PLACE.loads>;
 #ifndef __CUDACC_RTC__
     using Few = RankedShape<Key, row_of(RANKED_ROWS, KEY).threads>;
     using Whole = TogetherShape<Key, WHOLE.threads, WHOLE.items,

@@ -10,6 +10,16 @@ __device__ inline u32 over_warp(u32 own, Combine combine) {
     return own;
 }
 
+// What that lane has.
+template <class T>
+__device__ inline T of_lane(T own, u32 lane) {
+    T result = 0;
+#pragma unroll
+    for (u32 w = 0; w < sizeof(T) / sizeof(u32); w++)
+        result |= T(__shfl_sync(ALL_LANES, u32(own >> (32 * w)), lane)) << (32 * w);
+    return result;
+}
+
 // The sum of what the lanes up to this one have.
 __device__ inline u32 scan_of_warp(u32 own) {
     // Whether there is such a lane, the shuffle itself tells: nothing is to be kept of the lane's number.

@@ -1,14 +1,18 @@
 //! Few keys of 32 bits and more, with values of 4, 8 or 16 bytes or none, or an index of them, by any of
-//! their bits: stable, and in the same time for every distribution.
+//! their bits: stable, and in the same time for every distribution, but for whole keys alone. One launch.
 //!
-//! One launch, `ranked`: blocks that wait for each other, each of which finds where its own keys belong. It
-//! compares them with those of a run of the input; of few keys that is all of them. Of more,
-//! each block writes the codes of its own in the order of their run, and finds their places in the others by
-//! binary search.
+//! Where the result goes elsewhere, the fewest find their places by [`OutOfPlace`]. Otherwise
+//!
+//! | | |
+//! |---|---|
+//! | `tiny` of [`onesweep`](crate::onesweep) | one block, a key a thread, compared |
+//! | `alone`, `alone_double` | one block, of whole keys alone |
+//! | `ranked` | blocks that wait for each other, each of which finds where its own keys belong: it compares them with those of a run of the input. Of few keys that is all of them; of more, each block writes the codes of its own in the order of their run, and finds their places in the others by binary search |
 
-use sweepsort_core::{Spec, Stage, Width, Word, with_width};
+use sweepsort_core::{Spec, Stage, Width, with_width};
 
-use super::task::Ranked;
+use super::out_of_place::OutOfPlace;
+use super::task::{Ranked, Task};
 use super::{Kernels, Tuning, row};
 use crate::algorithm::Algorithm;
 use crate::args;
@@ -16,7 +20,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::launch::{Argument, Launch};
 use crate::memory::{Layout, SliceMut, Span};
-use crate::onesweep::{Payload, Places};
+use crate::onesweep::{Payload, Places, Sweep};
 use crate::plan::Ran;
 use crate::shapes::KernelShape;
 use crate::stream::{Clock, Stream, end};
@@ -32,6 +36,21 @@ pub struct Few {
     width: Width,
     payload: Payload,
     spec: Spec,
+    in_place: InPlace,
+    out_of_place: Option<OutOfPlace>,
+}
+
+/// What sorts also where the result goes elsewhere.
+#[derive(Clone, Debug)]
+enum InPlace {
+    Tiny(Sweep),
+    Alone(Launch),
+    Ranked(RankedLaunch),
+}
+
+/// Blocks that wait for each other.
+#[derive(Clone, Debug)]
+struct RankedLaunch {
     launch: Launch,
     division: Division,
     /// Of the workspace.
@@ -49,12 +68,12 @@ struct Division {
 }
 
 impl Few {
-    /// Decides for keys with what travels with them, or some of whose bits decide; loads the kernel if that has
+    /// Decides for keys with what travels with them, or some of whose bits decide; loads the kernels if that has
     /// not been done. None for what it is not for: other widths or numbers of keys, and what the device's blocks
     /// have no room for.
     ///
     /// # Errors
-    /// [`Error::NoKernel`](crate::Error::NoKernel), [`Error::Driver`](crate::Error::Driver).
+    /// As [`Sweep::new`].
     pub fn new(
         device: &Device,
         n: usize,
@@ -63,14 +82,19 @@ impl Few {
         spec: &Spec,
     ) -> Result<Option<Few>> {
         let tuning = device.tuned(Tuning::of(width));
-        if width.bits() < 32 || !(tuning.few_from..=tuning.few).contains(&n) {
+        if width.bits() < 32 || n > tuning.few {
             return Ok(None);
         }
         let kernels = Kernels::of(device, width)?;
-        Self::with(&kernels, n, tuning, payload, spec)
+        let in_place = if n < tuning.few_from {
+            Some(InPlace::Tiny(Sweep::new(device, n, width, payload, spec)?))
+        } else {
+            RankedLaunch::new(&kernels, n, tuning)?.map(InPlace::Ranked)
+        };
+        Self::with(&kernels, n, tuning, payload, spec, in_place)
     }
 
-    /// For whole keys alone that one block does not sort.
+    /// For whole keys alone.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -80,20 +104,110 @@ impl Few {
         tuning: Tuning,
         spec: &Spec,
     ) -> Result<Option<Few>> {
-        if n > tuning.ranked {
-            return Ok(None);
-        }
-        Self::with(kernels, n, tuning, Payload::None, spec)
+        let (device, width) = (kernels.device, kernels.width);
+        let ranked = || match n <= tuning.ranked {
+            true => RankedLaunch::new(kernels, n, tuning),
+            false => Ok(None),
+        };
+        let in_place = if n <= tuning.tiny {
+            let sweep = Sweep::new(device, n, width, Payload::None, spec)?;
+            Some(InPlace::Tiny(sweep))
+        } else {
+            match kernels.alone(n)? {
+                Some(alone) if n <= tuning.alone => Some(InPlace::Alone(alone)),
+                alone => ranked()?.map(InPlace::Ranked).or(alone.map(InPlace::Alone)),
+            }
+        };
+        Self::with(kernels, n, tuning, Payload::None, spec, in_place)
     }
 
-    /// PTX for older drivers has no such kernel, and a tile of no keys says so.
     fn with(
         kernels: &Kernels<'_>,
         n: usize,
         tuning: Tuning,
         payload: Payload,
         spec: &Spec,
+        in_place: Option<InPlace>,
     ) -> Result<Option<Few>> {
+        let Some(in_place) = in_place else {
+            return Ok(None);
+        };
+        Ok(Some(Few {
+            n,
+            width: kernels.width,
+            payload,
+            spec: spec.clone(),
+            in_place,
+            out_of_place: OutOfPlace::new(kernels, n, tuning)?,
+        }))
+    }
+
+    /// Bytes of the workspace.
+    pub fn workspace_bytes(&self) -> usize {
+        match &self.in_place {
+            InPlace::Tiny(sweep) => sweep.workspace_bytes(),
+            InPlace::Alone(_) => 0,
+            InPlace::Ranked(ranked) => ranked.bytes,
+        }
+    }
+
+    /// Puts the sort into the stream.
+    ///
+    /// # Errors
+    /// [`Error::Launch`](crate::Error::Launch), [`Error::Driver`](crate::Error::Driver),
+    /// [`Error::Range`](crate::Error::Range) for a workspace that is too small.
+    ///
+    /// # Safety
+    /// The places are those of `n` keys, and of as many values or entries, each aligned to their sizes,
+    /// on the stream's device; nobody else uses them or the workspace before the sort is done.
+    pub unsafe fn enqueue(
+        &self,
+        stream: &Stream,
+        places: Places,
+        workspace: &SliceMut<'_, u8>,
+        clock: &mut Option<&mut Clock>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; blocks stay within n keys, values and codes.
+        with_width!(self.width, |W| unsafe {
+            let ranked = Ranked::<W>::of(self.n, places, self.payload, &self.spec);
+            match (&self.out_of_place, &self.in_place) {
+                (Some(sort), _) if self.is_out_of_place(&places) => sort.launch(stream, &ranked)?,
+                (_, InPlace::Tiny(sweep)) => {
+                    return sweep.enqueue(stream, places, workspace, clock);
+                }
+                (_, InPlace::Alone((kernel, grid))) => {
+                    let task = Task {
+                        result: places.keys_to,
+                        ..Task::of_keys(places.keys, self.n, ranked.codec)
+                    };
+                    stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
+                }
+                (_, InPlace::Ranked(sort)) => sort.launch(stream, ranked, workspace)?,
+            }
+        });
+        end(clock, Stage::Local, stream)
+    }
+
+    /// Whether nothing is written where something is read.
+    fn is_out_of_place(&self, places: &Places) -> bool {
+        let values_stay =
+            matches!(self.payload, Payload::Value(_)) && places.values == places.values_to;
+        places.keys != places.keys_to && !values_stay
+    }
+
+    /// What a sort does: one pass, if any bits decide.
+    pub fn ran(&self) -> Ran {
+        Ran {
+            algorithm: Algorithm::Hybrid.name(),
+            passes: u32::from(!self.spec.bits.is_empty()),
+        }
+    }
+}
+
+impl RankedLaunch {
+    /// None if the device's blocks have no room. PTX for older drivers has no such kernel, and a tile of no keys
+    /// says so.
+    fn new(kernels: &Kernels<'_>, n: usize, tuning: Tuning) -> Result<Option<Self>> {
         let (width, shape) = (kernels.width, kernels.shapes.get(row::RANKED)?);
         if shape.tile == 0 {
             return Ok(None);
@@ -118,11 +232,7 @@ impl Few {
             0
         };
         let codes = layout.array(published);
-        Ok(Some(Few {
-            n,
-            width,
-            payload,
-            spec: spec.clone(),
+        Ok(Some(RankedLaunch {
             launch: kernels.launch("ranked", grid)?,
             division,
             codes,
@@ -130,66 +240,23 @@ impl Few {
         }))
     }
 
-    /// Bytes of the workspace.
-    pub fn workspace_bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Puts the sort into the stream.
-    ///
-    /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch), [`Error::Driver`](crate::Error::Driver),
-    /// [`Error::Range`](crate::Error::Range) for a workspace that is too small.
-    ///
     /// # Safety
-    /// The places are those of `n` keys, and of as many values or entries, each aligned to their sizes,
-    /// on the stream's device; nobody else uses them or the workspace before the sort is done.
-    pub unsafe fn enqueue(
+    /// As [`Few::enqueue`].
+    unsafe fn launch<W: Copy>(
         &self,
         stream: &Stream,
-        places: Places,
+        task: Ranked<W>,
         workspace: &SliceMut<'_, u8>,
-        clock: &mut Option<&mut Clock>,
     ) -> Result<()> {
-        let codes = self.codes.within(workspace)?.address();
         let (kernel, grid) = &self.launch;
-        // SAFETY: the caller's promise; blocks stay within n keys, values and codes.
-        with_width!(self.width, |W| unsafe {
-            let task = self.task::<W>(places, codes);
-            stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
-        });
-        end(clock, Stage::Local, stream)
-    }
-
-    fn task<W: Word>(&self, places: Places, codes: u64) -> Ranked<W> {
-        let Spec { bits, codec, .. } = &self.spec;
-        let decide = bits.end - bits.start;
-        Ranked {
-            keys_from: places.keys,
-            values_from: match self.payload {
-                Payload::Index(_) => 0,
-                _ => places.values,
-            },
-            keys_to: places.keys_to,
-            values_to: places.values_to,
-            codes,
-            value_words: (self.payload.bytes() / size_of::<u32>()) as u32,
-            n: self.n as u32,
+        let task = Ranked {
+            codes: self.codes.within(workspace)?.address(),
             chunk: self.division.chunk as u32,
             run: self.division.run as u32,
-            // Of no bits at all, none is shifted out of the word.
-            shift: if decide == 0 { 0 } else { bits.start },
-            mask: W::mask(&(0..decide)),
-            codec: codec.coder::<W>().into(),
-        }
-    }
-
-    /// What a sort does.
-    pub fn ran(&self) -> Ran {
-        Ran {
-            algorithm: Algorithm::Hybrid.name(),
-            passes: 1,
-        }
+            ..task
+        };
+        // SAFETY: the caller's promise.
+        unsafe { stream.launch(kernel, *grid, args![Argument::plain(&task)]) }
     }
 }
 

@@ -4,6 +4,7 @@
 //!
 //! | n | what is launched |
 //! |---|---|
+//! | to 3400 of 32 bits, 3072 of more, if the result goes elsewhere | `ranked_out_of_place`: each key to its place among all; see [`Few`] |
 //! | to 128 | `tiny` of [`onesweep`](crate::onesweep): one block, a key a thread, compared |
 //! | to 2816 of 32 bits, 4096 of more | `alone`, `alone_double`: one block |
 //! | to 26,000, of 64 bits 20,480, of 128 bits 8192 | `ranked`: each key to its place among all; see [`Few`] |
@@ -25,6 +26,7 @@
 
 mod composites;
 mod few;
+mod out_of_place;
 mod records;
 mod task;
 mod tuning;
@@ -128,6 +130,8 @@ mod row {
     pub const PARTITION_MIDDLE_DIGITS: usize = 26;
     /// The second time, from rooms.
     pub const PARTITION_MIDDLE_ROOMS: usize = 27;
+    /// Its tile is the keys whose places a block finds.
+    pub const RANKED_OUT_OF_PLACE: usize = 28;
 }
 
 /// A sort, decided.
@@ -141,11 +145,6 @@ pub struct Hybrid {
 
 #[derive(Clone, Debug)]
 enum Method {
-    /// One block, whose threads compare keys.
-    Tiny(Sweep),
-    /// One block.
-    Alone(Launch),
-    /// Each key to its place among all.
     Few(Box<Few>),
     Cells(Box<Cells>),
 }
@@ -303,20 +302,10 @@ impl Hybrid {
             });
         }
         let tuning = device.tuned(Tuning::of(width));
-        let method = if n <= tuning.tiny {
-            Method::Tiny(Sweep::new(device, n, width, Payload::None, spec)?)
-        } else {
-            let kernels = Kernels::of(device, width)?;
-            let alone = kernels.alone(n)?;
-            let few = match alone {
-                Some(_) if n <= tuning.alone => None,
-                _ => Few::keys(&kernels, n, tuning, spec)?,
-            };
-            match (few, alone) {
-                (Some(few), _) => Method::Few(Box::new(few)),
-                (None, Some(alone)) => Method::Alone(alone),
-                (None, None) => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
-            }
+        let kernels = Kernels::of(device, width)?;
+        let method = match Few::keys(&kernels, n, tuning, spec)? {
+            Some(few) => Method::Few(Box::new(few)),
+            None => Method::Cells(Box::new(kernels.cells(n, tuning, spec)?)),
         };
         Ok(Hybrid {
             n,
@@ -329,7 +318,6 @@ impl Hybrid {
     /// Bytes of the workspace.
     pub fn workspace_bytes(&self) -> usize {
         match &self.method {
-            Method::Tiny(_) | Method::Alone(_) => 0,
             Method::Few(few) => few.workspace_bytes(),
             Method::Cells(cells) => cells.room.arrays.bytes,
         }
@@ -361,20 +349,14 @@ impl Hybrid {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         with_width!(self.width, |W| unsafe {
-            let task = self.task::<W>(keys, keys_to);
             match &self.method {
-                Method::Tiny(sweep) => {
-                    let places = Places::of_keys(keys, keys_to);
-                    sweep.enqueue(stream, places, workspace, clock)
-                }
-                Method::Alone((kernel, grid)) => {
-                    stream.launch(kernel, *grid, args![Argument::plain(&task)])?;
-                    end(clock, Stage::Local, stream)
-                }
                 Method::Few(few) => {
                     few.enqueue(stream, Places::of_keys(keys, keys_to), workspace, clock)
                 }
-                Method::Cells(cells) => cells.enqueue(stream, task, workspace, clock),
+                Method::Cells(cells) => {
+                    let task = self.task::<W>(keys, keys_to);
+                    cells.enqueue(stream, task, workspace, clock)
+                }
             }
         })
     }
@@ -397,8 +379,7 @@ impl Hybrid {
             passes,
         };
         let cells = match &self.method {
-            Method::Tiny(sweep) => return Ok(ran(sweep.digits())),
-            Method::Alone(_) | Method::Few(_) => return Ok(ran(1)),
+            Method::Few(few) => return Ok(few.ran()),
             Method::Cells(cells) => cells,
         };
         let Some(sweep) = &cells.behind else {

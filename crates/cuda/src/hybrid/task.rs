@@ -1,8 +1,10 @@
 //! What the kernels are told: the structures of `kernels/hybrid/task.cuh`, laid out as there.
 
 use bytemuck::{Pod, Zeroable};
+use sweepsort_core::{Spec, Word};
 
 use crate::codec::Codec;
+use crate::onesweep::{Payload, Places};
 
 /// A whole sort. Arrays are addresses on the device, 0 for none.
 #[derive(Clone, Copy, Debug)]
@@ -136,6 +138,31 @@ pub struct Ranked<W> {
     pub shift: u32,
     pub mask: W,
     pub codec: Codec<W>,
+}
+
+impl<W: Word> Ranked<W> {
+    /// Of so many keys there, with no room for codes.
+    pub fn of(n: usize, places: Places, payload: Payload, spec: &Spec) -> Ranked<W> {
+        let decide = spec.bits.end - spec.bits.start;
+        Ranked {
+            keys_from: places.keys,
+            values_from: match payload {
+                Payload::Index(_) => 0,
+                _ => places.values,
+            },
+            keys_to: places.keys_to,
+            values_to: places.values_to,
+            codes: 0,
+            value_words: (payload.bytes() / size_of::<u32>()) as u32,
+            n: n as u32,
+            chunk: 0,
+            run: 0,
+            // Of no bits at all, none is shifted out of the word.
+            shift: if decide == 0 { 0 } else { spec.bits.start },
+            mask: W::mask(&(0..decide)),
+            codec: spec.codec.coder::<W>().into(),
+        }
+    }
 }
 
 /// What the device finds out and decides.

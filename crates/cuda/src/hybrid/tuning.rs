@@ -44,6 +44,8 @@ pub struct Tuning {
     pub tiny: usize,
     /// One block sorts up to so many keys.
     pub alone: usize,
+    /// Up to so many find their places among all, if the result goes elsewhere.
+    pub out_of_place: usize,
     /// Up to so many find their places among all; without a kernel for that, one block sorts what it has room for.
     pub ranked: usize,
     /// Up to so many keys are sorted in one launch of blocks that wait for each other, if these have room
@@ -69,8 +71,8 @@ pub struct Tuning {
     /// onesweep's then.
     pub counted_once: usize,
     /// From so many records on, or keys by some of their bits, and up to so many, each finds its place among all, if
-    /// blocks have room for their codes: of 64 bits 25,000, of 128 bits 12,000. Fewer are compared by one block, as
-    /// fast; more are onesweep's.
+    /// blocks have room for their codes: of 64 bits 25,000, of 128 bits 12,000. Fewer are compared by one block; more
+    /// are onesweep's.
     pub few_from: usize,
     pub few: usize,
     /// Where keys find their places, up to so many are one run, of which each is compared with all: that takes no
@@ -80,7 +82,7 @@ pub struct Tuning {
     pub full_blocks: usize,
 }
 
-row!(Tuning, "hybrid": tiny, alone, ranked, together, together_block, together_cell, together_full, once,
+row!(Tuning, "hybrid": tiny, alone, out_of_place, ranked, together, together_block, together_cell, together_full, once,
     once_cell, twice_cell, middle, rooms, counted_once, few_from, few, one_run, full_blocks);
 
 /// Measured on an H200 (docs/algorithms/thresholds.md).
@@ -89,6 +91,7 @@ const NARROWEST: Tuning = Tuning {
     tiny: 128,
     // Of 3500 skewed ones take as long as CUB's, 14.5 µs.
     alone: 2816,
+    out_of_place: 3400,
     ranked: 26_000,
     together: 1 << 21,
     together_block: 512,
@@ -102,7 +105,7 @@ const NARROWEST: Tuning = Tuning {
     middle: 1 << 26,
     rooms: 1 << 23,
     counted_once: 10_000_000,
-    few_from: 769,
+    few_from: 257,
     few: 32_768,
     one_run: 1200,
     full_blocks: 12_000,
@@ -113,6 +116,7 @@ const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W64,
         alone: 4096,
+        out_of_place: 3072,
         ranked: 20_480,
         together_full: 70,
         most_bits: 11,
@@ -122,6 +126,7 @@ const TABLE: [Tuning; 3] = [
     Tuning {
         width: Width::W128,
         alone: 4096,
+        out_of_place: 3072,
         ranked: 8192,
         together_full: 70,
         once: 1 << 21,

@@ -14,11 +14,13 @@ use crate::onesweep::repeated::graphs_by;
 use crate::rig::{Rig, ahead, ascending, random};
 use crate::sorting::{Sorting, Work};
 
-/// The fewest and the most that are sorted so, the most of one run, edges of chunks, of runs, and of how many threads
+/// One key, what a block of those out of place has for its own, and has at a time; the most that one block compares,
+/// the most out of place and the most of all, the most of one run, edges of chunks, of runs, and of how many threads
 /// a block has, and, about those of an H200, of what its shared memory has room for.
-const SIZES: [usize; 22] = [
-    768, 769, 1025, 1200, 1201, 2049, 4097, 4224, 4225, 8191, 8192, 8193, 11_999, 12_000, 13_000,
-    15_001, 16_385, 16_896, 24_577, 29_000, 32_768, 32_769,
+const SIZES: [usize; 35] = [
+    1, 4, 5, 8, 9, 127, 256, 257, 512, 1023, 1024, 1025, 1200, 1201, 2049, 3072, 3073, 3400, 3401,
+    4097, 4224, 4225, 8191, 8192, 8193, 11_999, 12_000, 13_000, 15_001, 16_385, 16_896, 24_577,
+    29_000, 32_768, 32_769,
 ];
 
 /// Values that travel, some that need not be stable, one that follows an index, and both indexes.
@@ -53,7 +55,7 @@ pub fn cases() -> Vec<Case> {
         .collect();
     cases.extend([
         crate::case("few/graph", || {
-            graphs_by(AUTO, &[1000, 1500, 5000, 16_384], 6)
+            graphs_by(AUTO, &[200, 1000, 1500, 5000, 16_384], 6)
         }),
         crate::case("few/unaligned", unaligned),
     ]);
