@@ -243,8 +243,7 @@ impl Plan {
         unsafe { self.enqueue(stream, places(at, at, 0, 0), workspace, &mut None) }
     }
 
-    /// Enqueues a sort of keys into other memory; the keys stay as they are. Up to 3000 keys take a tenth to two thirds
-    /// less time than in place.
+    /// Enqueues a sort of keys into other memory; the keys stay as they are. Few keys take less time than in place.
     ///
     /// # Errors
     /// As [`sort`](Self::sort).
