@@ -1,17 +1,15 @@
 //! Few keys of 32 bits and more, with values of 4, 8 or 16 bytes or none, or an index of them, by any of
 //! their bits: stable, and in the same time for every distribution, but for whole keys alone. One launch.
 //!
-//! Where the result goes elsewhere, the fewest find their places by [`OutOfPlace`]. Otherwise
-//!
 //! | | |
 //! |---|---|
+//! | `ranked_out_of_place` | the fewest, where the result goes elsewhere: blocks that compare their own keys with all. As none writes what others read, they need not wait |
 //! | `tiny` of [`onesweep`](crate::onesweep) | one block, a key a thread, compared |
 //! | `alone`, `alone_double` | one block, of whole keys alone |
 //! | `ranked` | blocks that wait for each other, each of which finds where its own keys belong: it compares them with those of a run of the input. Of few keys that is all of them; of more, each block writes the codes of its own in the order of their run, and finds their places in the others by binary search |
 
 use sweepsort_core::{Spec, Stage, Width, with_width};
 
-use super::out_of_place::OutOfPlace;
 use super::task::{Ranked, Task};
 use super::{Kernels, Tuning, row};
 use crate::algorithm::Algorithm;
@@ -37,7 +35,7 @@ pub struct Few {
     payload: Payload,
     spec: Spec,
     in_place: InPlace,
-    out_of_place: Option<OutOfPlace>,
+    out_of_place: Option<Launch>,
 }
 
 /// What sorts also where the result goes elsewhere.
@@ -138,7 +136,7 @@ impl Few {
             payload,
             spec: spec.clone(),
             in_place,
-            out_of_place: OutOfPlace::new(kernels, n, tuning)?,
+            out_of_place: kernels.out_of_place(n, tuning)?,
         }))
     }
 
@@ -171,7 +169,9 @@ impl Few {
         with_width!(self.width, |W| unsafe {
             let ranked = Ranked::<W>::of(self.n, places, self.payload, &self.spec);
             match (&self.out_of_place, &self.in_place) {
-                (Some(sort), _) if self.is_out_of_place(&places) => sort.launch(stream, &ranked)?,
+                (Some((kernel, grid)), _) if places.are_apart() => {
+                    stream.launch(kernel, *grid, args![Argument::plain(&ranked)])?;
+                }
                 (_, InPlace::Tiny(sweep)) => {
                     return sweep.enqueue(stream, places, workspace, clock);
                 }
@@ -186,13 +186,6 @@ impl Few {
             }
         });
         end(clock, Stage::Local, stream)
-    }
-
-    /// Whether nothing is written where something is read.
-    fn is_out_of_place(&self, places: &Places) -> bool {
-        let values_stay =
-            matches!(self.payload, Payload::Value(_)) && places.values == places.values_to;
-        places.keys != places.keys_to && !values_stay
     }
 
     /// What a sort does: one pass, if any bits decide.
@@ -305,6 +298,29 @@ mod tests {
                     "{what}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_not_written_out_of_place() {
+        for ([keys, keys_to, values, values_to], apart) in [
+            ([1, 2, 0, 0], true),
+            ([1, 1, 0, 0], false),
+            ([1, 2, 3, 4], true),
+            ([1, 1, 3, 3], false),
+            ([1, 2, 3, 3], false),
+            ([1, 1, 3, 4], false),
+            ([1, 3, 3, 4], false),
+            ([1, 0, 0, 4], true),
+            ([1, 0, 0, 1], false),
+        ] {
+            let places = Places {
+                keys,
+                keys_to,
+                values,
+                values_to,
+            };
+            assert_eq!(places.are_apart(), apart, "{places:?}");
         }
     }
 

@@ -26,7 +26,6 @@
 
 mod composites;
 mod few;
-mod out_of_place;
 mod records;
 mod task;
 mod tuning;
@@ -486,6 +485,18 @@ impl<'a> Kernels<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// What compares each key with all, if there are few and their result goes elsewhere.
+    fn out_of_place(&self, n: usize, tuning: Tuning) -> Result<Option<Launch>> {
+        if n > tuning.out_of_place {
+            return Ok(None);
+        }
+        let shape = self.shapes.get(row::RANKED_OUT_OF_PLACE)?;
+        let blocks = n.div_ceil(shape.tile as usize) as u32;
+        Ok(Some(
+            self.launch("ranked_out_of_place", shape.grid(blocks))?,
+        ))
     }
 
     /// The steps before `refine`, and it.

@@ -108,6 +108,13 @@ impl Places {
             ..Places::default()
         }
     }
+
+    /// Whether nothing is written where something is read.
+    pub fn are_apart(&self) -> bool {
+        let read = [self.keys, self.values];
+        let written = [self.keys_to, self.values_to];
+        written.iter().all(|to| *to == 0 || !read.contains(to))
+    }
 }
 
 /// A hybrid sort that is enqueued in front, and decides on the device what a onesweep does.
