@@ -18,6 +18,7 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
+use crate::pool::Crew;
 use crate::room::Room;
 use crate::sift::BucketSet;
 use crate::source::Source;
@@ -25,7 +26,7 @@ use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 
 /// The blocks of a room.
 pub(crate) struct Blocks {
@@ -48,28 +49,88 @@ pub(crate) struct Open<W> {
 }
 
 /// Records of a stretch of the input, moved by one worker in order.
-pub(crate) struct Run<W> {
-    pub(crate) range: Range<usize>,
+struct Run<W> {
+    range: Range<usize>,
     /// Bits in which some code differs from the reference.
-    pub(crate) varying: W,
+    varying: W,
     /// Where they went: buckets and pieces of them, those of each bucket in order.
-    pub(crate) pieces: Vec<(u16, Range<usize>)>,
+    pieces: Vec<(u16, Range<usize>)>,
 }
 
-impl<W: Word> Open<W> {
-    /// The runs of all workers, in the order of the input.
-    pub(crate) fn runs(workers: Vec<Self>) -> Vec<Run<W>> {
+/// Where all runs went, in the order of the input.
+pub(crate) struct Moved<W> {
+    /// Bits in which some code differs from the reference.
+    pub(crate) varying: W,
+    runs: Vec<Grouped>,
+}
+
+/// The pieces of a run, bucket by bucket.
+#[derive(Default)]
+struct Grouped {
+    pieces: Vec<Range<usize>>,
+    /// Of each bucket the first one's number, and how many pieces there are.
+    starts: Vec<usize>,
+}
+
+impl<W: Word> Moved<W> {
+    /// What workers have moved to so many buckets.
+    pub(crate) fn new(workers: Vec<Open<W>>, buckets: usize, crew: Crew<'_>) -> Self {
         let mut runs: Vec<_> = workers
             .into_iter()
             .flat_map(|mut worker| {
                 worker.cut();
                 worker.runs
             })
+            .map(|run| (run, Grouped::default()))
             .collect();
-        runs.sort_unstable_by_key(|run| run.range.start);
-        runs
+        runs.sort_unstable_by_key(|(run, _)| run.range.start);
+        crew.for_each(&mut runs, |(run, grouped)| {
+            *grouped = Grouped::new(&run.pieces, buckets);
+        });
+        Moved {
+            varying: runs
+                .iter()
+                .fold(W::ZERO, |varying, (run, _)| varying | run.varying),
+            runs: runs.into_iter().map(|(_, grouped)| grouped).collect(),
+        }
     }
 
+    /// The pieces of a bucket.
+    pub(crate) fn pieces(&self, bucket: usize) -> Vec<Range<usize>> {
+        let of = |run: &Grouped| run.starts[bucket]..run.starts[bucket + 1];
+        let mut pieces = Vec::with_capacity(self.runs.iter().map(|run| of(run).len()).sum());
+        for run in &self.runs {
+            pieces.extend_from_slice(&run.pieces[of(run)]);
+        }
+        pieces
+    }
+}
+
+impl Grouped {
+    /// Brings the pieces of a bucket together.
+    fn new(pieces: &[(u16, Range<usize>)], buckets: usize) -> Self {
+        let mut starts = vec![0; buckets + 1];
+        for (bucket, _) in pieces {
+            starts[usize::from(*bucket) + 1] += 1;
+        }
+        for bucket in 0..buckets {
+            starts[bucket + 1] += starts[bucket];
+        }
+        let mut grouped = vec![0..0; pieces.len()];
+        let mut next = starts.clone();
+        for (bucket, piece) in pieces {
+            let place = &mut next[usize::from(*bucket)];
+            grouped[*place] = piece.clone();
+            *place += 1;
+        }
+        Grouped {
+            pieces: grouped,
+            starts,
+        }
+    }
+}
+
+impl<W: Word> Open<W> {
     /// The run that goes on with a stretch, or begins with it.
     fn run(&mut self, range: &Range<usize>) {
         match self.runs.last_mut() {
@@ -109,7 +170,7 @@ impl<W: Word> Open<W> {
 impl Blocks {
     /// Records of a block, where there are `n` records in all.
     fn size(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
-        let most = ALL_BLOCKS_BYTES / (workers * (buckets + buckets / 2));
+        let most = ALL_BLOCKS_BYTES / Self::spare(workers, buckets);
         let share = n * record / (buckets * BLOCKS_PER_BUCKET);
         1 << (BLOCK_BYTES.min(most).min(share) / record).max(1).ilog2()
     }
@@ -152,6 +213,11 @@ impl Blocks {
             next: AtomicUsize::new(workers * buckets),
         };
         (blocks, (0..workers).map(open).collect())
+    }
+
+    /// How many have been taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.next.load(Ordering::Relaxed)
     }
 
     /// The start of another block, of those that a worker has taken, or takes now.
@@ -336,11 +402,15 @@ mod tests {
                     // SAFETY: there are `n` records, and the room is one for them.
                     unsafe { scatter.run(stretch, &mut open[0]) };
                 }
-                let mut pieces: Vec<_> = Open::runs(open)
-                    .into_iter()
-                    .flat_map(|run| run.pieces)
+                let moved = Moved::new(open, 1 << bits, Crew::alone());
+                let pieces: Vec<_> = (0..1usize << bits)
+                    .flat_map(|bucket| {
+                        moved
+                            .pieces(bucket)
+                            .into_iter()
+                            .map(move |piece| (bucket, piece))
+                    })
                     .collect();
-                pieces.sort_by_key(|(bucket, _)| *bucket);
                 let (mut found, mut found_values) = (vec![0u32; n], vec![0u32; n]);
                 let ranges: Vec<_> = pieces.iter().map(|(_, piece)| piece.clone()).collect();
                 let to = Columns::new(
@@ -361,7 +431,7 @@ mod tests {
                 let placing = Placing::new(range[0], range[1] - range[0], 1 << bits);
                 let bucket = |&value: &u32| {
                     let key = keys[value as usize].clamp(range[0], range[1]);
-                    (placing.of(key) as u16, keys[value as usize], value)
+                    (placing.of(key), keys[value as usize], value)
                 };
                 let mut expected: Vec<_> = values.iter().map(bucket).collect();
                 expected.sort_by_key(|&(bucket, _, value)| (bucket, value));
@@ -436,10 +506,13 @@ mod tests {
                         found.extend(vec![key; count]);
                     }
                 }
-                for (bucket, piece) in Open::runs(open).into_iter().flat_map(|run| run.pieces) {
-                    match classifier.one_value(bucket.into()) {
-                        Some(key) => found.extend(vec![key; piece.len()]),
-                        None => found.extend(&room[piece]),
+                let moved = Moved::new(open, counts.len(), Crew::alone());
+                for bucket in 0..counts.len() {
+                    for piece in moved.pieces(bucket) {
+                        match classifier.one_value(bucket) {
+                            Some(key) => found.extend(vec![key; piece.len()]),
+                            None => found.extend(&room[piece]),
+                        }
                     }
                 }
                 found.sort();

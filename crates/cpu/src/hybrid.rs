@@ -22,8 +22,8 @@ use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES,
-    TIMED_FROM,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
+    STACK_BYTES, TIMED_FROM,
 };
 
 /// What a sort works with.
@@ -107,7 +107,12 @@ impl Measure {
 
     /// Bytes of a worker's memory for a local sort itself: slots, or room for a bucket.
     fn local_bytes(&self, threads: usize) -> usize {
-        let share = ALL_LOCAL_BYTES / threads;
+        // Words that are made lie in two columns at most.
+        let left = match self.made {
+            true => (self.n * MADE_BYTES).saturating_sub(2 * self.column_bytes()),
+            false => 0,
+        };
+        let share = (ALL_LOCAL_BYTES + left) / threads;
         let bytes = match self.made {
             // Slots take three times as much as what they sort, passes as much.
             true => match share / 4 * 3 {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sweepsort_core::Word;
 
-use crate::blocks::{self, Blocks, Open};
+use crate::blocks::{self, Blocks, Moved, Open};
 use crate::classify::{Classifier, Classify};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::histogram::Chunk;
@@ -21,7 +21,8 @@ use crate::scan;
 use crate::scatter::{Places, scatter};
 use crate::source::{Sink, Source, Stored};
 use crate::tuning::{
-    CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES, STRETCH,
+    BLOCKS_SHARED_FROM, CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES,
+    STRETCH,
 };
 
 /// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
@@ -233,7 +234,6 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             };
             classifier.buckets()
         ];
-        let mut varying = W::ZERO;
         if let Some(moved) = scatter.moved() {
             for (number, bucket) in buckets.iter_mut().enumerate() {
                 if !moved.has(number) {
@@ -241,17 +241,17 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 }
             }
         }
-        for run in Open::runs(open) {
-            varying = varying | run.varying;
-            for (bucket, piece) in run.pieces {
-                let bucket = &mut buckets[usize::from(bucket)];
-                bucket.n += piece.len();
-                bucket.pieces.push(piece);
-            }
-        }
-        for (number, bucket) in buckets.iter_mut().enumerate() {
-            bucket.tied = classifier.one_value(number);
-        }
+        let crew = match blocks.taken() {
+            ..BLOCKS_SHARED_FROM => Crew::alone(),
+            _ => self.crew,
+        };
+        let moved = Moved::new(open, buckets.len(), crew);
+        let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
+        crew.for_each(&mut numbered, |(number, bucket)| {
+            bucket.pieces = moved.pieces(*number);
+            bucket.n += bucket.pieces.iter().map(Range::len).sum::<usize>();
+            bucket.tied = classifier.one_value(*number);
+        });
         buckets.retain(|bucket| bucket.n > 0);
         let mut next = 0;
         for bucket in &mut buckets {
@@ -259,7 +259,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             next += bucket.n;
             bucket.free.push(bucket.start..next);
         }
-        (buckets, varying)
+        (buckets, moved.varying)
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.

@@ -114,7 +114,7 @@ impl Shape {
             true => cache.max(LOCAL_CACHE_MIN) / 4 * LOCAL_CACHE_FOURTHS,
             false => bytes,
         };
-        let most = self.most_records(bytes.min(cached)) / 32 * 31;
+        let most = self.most_records(bytes.min(cached)) / 64 * 63;
         let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
         let found = (bits..=bits_most).find(|bits| n >> bits <= most);
         self.with_sampled(found.unwrap_or(bits), n, threads, bytes)
@@ -680,15 +680,16 @@ mod tests {
     #[test]
     fn first_buckets_are_as_many_as_need_be() {
         for (record, threads, cache, most, bits_most) in [
-            (4, 1, 4 << 20, 196_540, 11),
-            (4, 1, 2 << 20, 196_540, 11),
-            (4, 1, 1 << 20, 98_270, 11),
-            (4, 1, 1 << 19, 98_270, 11),
-            (8, 1, 1 << 20, 98_580, 11),
-            (8, 2, 2 << 20, 98_580, 11),
-            (16, 2, 1 << 20, 49_290, 11),
-            (16, 4, 1 << 20, 49_290, 10),
-            (8, 16, 1 << 20, 98_580, 8),
+            (4, 1, 4 << 20, 199_710, 11),
+            (4, 1, 2 << 20, 199_710, 11),
+            (4, 1, 1 << 20, 99_855, 11),
+            (4, 1, 1 << 19, 99_855, 11),
+            (8, 1, 1 << 20, 100_170, 11),
+            (8, 2, 2 << 20, 100_170, 11),
+            (16, 2, 1 << 20, 50_085, 11),
+            (16, 8, 1 << 20, 50_085, 11),
+            (8, 16, 1 << 20, 100_170, 10),
+            (8, 64, 1 << 20, 100_170, 8),
         ] {
             let key = record.min(8);
             let shape = Shape::new(Instructions::Avx512, key, record - key);

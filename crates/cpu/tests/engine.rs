@@ -20,10 +20,19 @@ fn spec(width: Width) -> Spec {
 #[test]
 fn plans_keep_within_the_promised_memory() {
     const FIXED: usize = 64 << 20;
-    for threads in [1, 2, 4, 64] {
+    for threads in [1, 2, 4, 16, 64] {
         let engine = CpuEngine::new(Some(threads));
         for width in Width::ALL {
-            for n in [0, 1, 100, 1 << 12, 1 << 17, 10_000_000, 1 << 33] {
+            for n in [
+                0,
+                1,
+                100,
+                1 << 12,
+                1 << 17,
+                10_000_000,
+                100_000_000,
+                1 << 33,
+            ] {
                 for value_bytes in 0..=16 {
                     let shape = Shape::pairs(n, width, value_bytes);
                     let plan = engine.plan(&shape, &spec(width)).unwrap();
@@ -51,7 +60,7 @@ fn plans_keep_within_the_promised_memory() {
 /// little memory each.
 #[test]
 fn an_argsort_takes_as_much_memory_as_it_needs() {
-    for (threads, n, again) in [(2, 300_000, false), (128, 1 << 22, true)] {
+    for (threads, n, again) in [(2, 300_000, false), (512, 1 << 20, true)] {
         let engine = CpuEngine::new(Some(threads));
         let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let keys: Vec<u64> = (0..n).map(random).collect();
