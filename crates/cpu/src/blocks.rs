@@ -20,6 +20,7 @@ use crate::columns::Payload;
 use crate::histogram::Counters;
 use crate::pool::Crew;
 use crate::room::Room;
+use crate::scan;
 use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
@@ -58,7 +59,7 @@ struct Run<W> {
 }
 
 /// Where all runs went, in the order of the input.
-pub(crate) struct Moved<W> {
+pub(crate) struct Runs<W> {
     /// Bits in which some code differs from the reference.
     pub(crate) varying: W,
     runs: Vec<Grouped>,
@@ -68,11 +69,11 @@ pub(crate) struct Moved<W> {
 #[derive(Default)]
 struct Grouped {
     pieces: Vec<Range<usize>>,
-    /// Of each bucket the first one's number, and how many pieces there are.
-    starts: Vec<usize>,
+    /// How many there are up to the end of each bucket.
+    ends: Vec<u32>,
 }
 
-impl<W: Word> Moved<W> {
+impl<W: Word> Runs<W> {
     /// What workers have moved to so many buckets.
     pub(crate) fn new(workers: Vec<Open<W>>, buckets: usize, crew: Crew<'_>) -> Self {
         let mut runs: Vec<_> = workers
@@ -87,7 +88,7 @@ impl<W: Word> Moved<W> {
         crew.for_each(&mut runs, |(run, grouped)| {
             *grouped = Grouped::new(&run.pieces, buckets);
         });
-        Moved {
+        Runs {
             varying: runs
                 .iter()
                 .fold(W::ZERO, |varying, (run, _)| varying | run.varying),
@@ -97,36 +98,35 @@ impl<W: Word> Moved<W> {
 
     /// The pieces of a bucket.
     pub(crate) fn pieces(&self, bucket: usize) -> Vec<Range<usize>> {
-        let of = |run: &Grouped| run.starts[bucket]..run.starts[bucket + 1];
-        let mut pieces = Vec::with_capacity(self.runs.iter().map(|run| of(run).len()).sum());
-        for run in &self.runs {
-            pieces.extend_from_slice(&run.pieces[of(run)]);
-        }
-        pieces
+        let of_runs: Vec<_> = self.runs.iter().map(|run| run.of(bucket)).collect();
+        of_runs.concat()
     }
 }
 
 impl Grouped {
     /// Brings the pieces of a bucket together.
     fn new(pieces: &[(u16, Range<usize>)], buckets: usize) -> Self {
-        let mut starts = vec![0; buckets + 1];
+        let mut places = vec![0; buckets];
         for (bucket, _) in pieces {
-            starts[usize::from(*bucket) + 1] += 1;
+            places[usize::from(*bucket)] += 1;
         }
-        for bucket in 0..buckets {
-            starts[bucket + 1] += starts[bucket];
-        }
+        scan::exclusive(&mut places);
         let mut grouped = vec![0..0; pieces.len()];
-        let mut next = starts.clone();
         for (bucket, piece) in pieces {
-            let place = &mut next[usize::from(*bucket)];
-            grouped[*place] = piece.clone();
+            let place = &mut places[usize::from(*bucket)];
+            grouped[*place as usize] = piece.clone();
             *place += 1;
         }
         Grouped {
             pieces: grouped,
-            starts,
+            ends: places,
         }
+    }
+
+    /// Those of a bucket.
+    fn of(&self, bucket: usize) -> &[Range<usize>] {
+        let start = bucket.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.pieces[start as usize..self.ends[bucket] as usize]
     }
 }
 
@@ -402,13 +402,11 @@ mod tests {
                     // SAFETY: there are `n` records, and the room is one for them.
                     unsafe { scatter.run(stretch, &mut open[0]) };
                 }
-                let moved = Moved::new(open, 1 << bits, Crew::alone());
+                let runs = Runs::new(open, 1 << bits, Crew::alone());
                 let pieces: Vec<_> = (0..1usize << bits)
                     .flat_map(|bucket| {
-                        moved
-                            .pieces(bucket)
-                            .into_iter()
-                            .map(move |piece| (bucket, piece))
+                        let pieces = runs.pieces(bucket).into_iter();
+                        pieces.map(move |piece| (bucket, piece))
                     })
                     .collect();
                 let (mut found, mut found_values) = (vec![0u32; n], vec![0u32; n]);
@@ -506,9 +504,9 @@ mod tests {
                         found.extend(vec![key; count]);
                     }
                 }
-                let moved = Moved::new(open, counts.len(), Crew::alone());
+                let runs = Runs::new(open, counts.len(), Crew::alone());
                 for bucket in 0..counts.len() {
-                    for piece in moved.pieces(bucket) {
+                    for piece in runs.pieces(bucket) {
                         match classifier.one_value(bucket) {
                             Some(key) => found.extend(vec![key; piece.len()]),
                             None => found.extend(&room[piece]),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sweepsort_core::Word;
 
-use crate::blocks::{self, Blocks, Moved, Open};
+use crate::blocks::{self, Blocks, Open, Runs};
 use crate::classify::{Classifier, Classify};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::histogram::Chunk;
@@ -245,10 +245,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             ..BLOCKS_SHARED_FROM => Crew::alone(),
             _ => self.crew,
         };
-        let moved = Moved::new(open, buckets.len(), crew);
+        let runs = Runs::new(open, buckets.len(), crew);
         let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
         crew.for_each(&mut numbered, |(number, bucket)| {
-            bucket.pieces = moved.pieces(*number);
+            bucket.pieces = runs.pieces(*number);
             bucket.n += bucket.pieces.iter().map(Range::len).sum::<usize>();
             bucket.tied = classifier.one_value(*number);
         });
@@ -259,7 +259,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             next += bucket.n;
             bucket.free.push(bucket.start..next);
         }
-        (buckets, moved.varying)
+        (buckets, runs.varying)
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.

@@ -12,7 +12,7 @@ pub(crate) const PARTITION_BITS: u32 = 8;
 pub(crate) const FIRST_BITS: u32 = 11;
 
 /// And the most buckets of all its workers together for which there may be more bits: with more, blocks would
-/// be smaller than 1 KiB. Sixteen threads with 2048 buckets each took as long as by two partitions.
+/// be smaller than 1 KiB. Sixteen threads with 2048 buckets each took longer than by two partitions.
 pub(crate) const FIRST_BUCKETS: usize = 1 << 14;
 
 /// The same where a sample parts the buckets and that is as good for the local sorts: a tree of 127 bounds is searched
