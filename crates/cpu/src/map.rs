@@ -1,12 +1,13 @@
 //! Work on each element by itself, shared by the workers: fill, collect, permute.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use sweepsort_core::{Error, Result};
 
 use crate::engine::CpuEngine;
-use crate::pool::Pool;
-use crate::tuning::{CHUNK_MIN, PARALLEL_FROM};
+use crate::pool::{Pool, Shared};
+use crate::tuning::PARALLEL_FROM;
 
 /// Sets `values[i]` to `value(i)` for all `i`.
 ///
@@ -17,19 +18,28 @@ pub(crate) fn fill<T: Send>(
     values: &mut [T],
     value: impl Fn(usize) -> T + Send + Sync,
 ) -> Result<()> {
-    let fill_from = |start: usize, part: &mut [T]| {
-        part.iter_mut()
-            .enumerate()
-            .for_each(|(i, slot)| *slot = value(start + i));
-    };
+    let slots = Shared(values.as_mut_ptr());
+    // SAFETY: indices are below the number of values, and each comes once.
+    let fill_range = |range: Range<usize>| range.for_each(|i| unsafe { *slots.at(i) = value(i) });
     if values.len() < PARALLEL_FROM {
-        fill_from(0, values);
+        fill_range(0..values.len());
         return Ok(());
     }
-    pool.enter(true, |crew| {
-        let mut parts: Vec<_> = values.chunks_mut(CHUNK_MIN).enumerate().collect();
-        crew.for_each(&mut parts, |(i, part)| fill_from(*i * CHUNK_MIN, part));
-    })
+    pool.for_ranges(values.len(), &fill_range)
+}
+
+/// An empty vector with room for `n` values.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+fn with_room<T>(n: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    match values.try_reserve_exact(n) {
+        Ok(()) => Ok(values),
+        Err(_) => Err(Error::OutOfMemory {
+            bytes: n.saturating_mul(size_of::<T>()),
+        }),
+    }
 }
 
 /// What a library does to keys and values around a sort, by the engine's workers.
@@ -55,12 +65,7 @@ impl CpuEngine {
         n: usize,
         value: impl Fn(usize) -> T + Send + Sync,
     ) -> Result<Vec<T>> {
-        let mut values = Vec::new();
-        values
-            .try_reserve_exact(n)
-            .map_err(|_| Error::OutOfMemory {
-                bytes: n.saturating_mul(size_of::<T>()),
-            })?;
+        let mut values = with_room(n)?;
         fill(self.pool(), &mut values.spare_capacity_mut()[..n], |i| {
             MaybeUninit::new(value(i))
         })?;

@@ -87,6 +87,15 @@ impl Pool {
         }))
     }
 
+    /// Runs `task` on ranges that make up `0..n`, with several workers. Not generic, since it is what libraries
+    /// that call this have for each of their types.
+    ///
+    /// # Errors
+    /// [`Error::Threads`] if workers cannot be started; nothing was run then.
+    pub(crate) fn for_ranges(&self, n: usize, task: &(dyn Fn(Range<usize>) + Sync)) -> Result<()> {
+        self.enter(true, |crew| crew.for_ranges(n, task))
+    }
+
     /// How many workers there are, and the pool that they come from if it is not rayon's.
     fn start(&self) -> Result<(usize, Option<&ThreadPool>)> {
         static GLOBAL: OnceLock<Result<(), String>> = OnceLock::new();

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
-use rayon::prelude::*;
 use sweepsort_core::{Nan, Order};
 
 use crate::order::{Ordered, Wanted};
+use crate::parallel;
 use crate::random::mix;
 
 /// How many keys one task looks at.
@@ -42,9 +42,7 @@ fn first_pair<K: Sync>(keys: &[K], wrong: impl Fn(&K, &K) -> bool + Sync) -> Opt
     if keys.len() <= CHUNK {
         return scan(0);
     }
-    (0..keys.len().div_ceil(CHUNK))
-        .into_par_iter()
-        .find_map_first(|chunk| scan(chunk * CHUNK))
+    parallel::find(keys.len().div_ceil(CHUNK), &|i| scan(i * CHUNK))
 }
 
 /// A number that stands for a multiset of keys: equal multisets have equal fingerprints, different
@@ -115,9 +113,9 @@ pub fn fingerprint<K: Ordered>(keys: &[K]) -> Fingerprint {
         sum: if keys.len() <= CHUNK {
             sum(keys)
         } else {
-            keys.par_chunks(CHUNK)
-                .map(sum)
-                .reduce(|| 0, u128::wrapping_add)
+            parallel::sum(keys.len().div_ceil(CHUNK), &|i| {
+                sum(&keys[i * CHUNK..keys.len().min((i + 1) * CHUNK)])
+            })
         },
     }
 }
@@ -178,7 +176,12 @@ pub fn check_index<K: Ordered, I: Entry>(
     if index.len() != n {
         return Err(format!("{n} keys but {} index entries", index.len()));
     }
-    if let Some(i) = index.par_iter().position_first(|entry| entry.at() >= n) {
+    let scan = |start: usize| {
+        let entries = &index[start..n.min(start + CHUNK)];
+        let at = entries.iter().position(|entry| entry.at() >= n);
+        at.map(|i| start + i)
+    };
+    if let Some(i) = parallel::find(n.div_ceil(CHUNK), &|i| scan(i * CHUNK)) {
         return Err(format!(
             "index[{i}] is {}, but there are only {n} keys",
             index[i].at()

@@ -22,9 +22,9 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use half::{bf16, f16};
-use rayon::prelude::*;
 
 use crate::order::Ordered;
+use crate::parallel;
 use crate::random::Random;
 
 macro_rules! distributions {
@@ -474,9 +474,9 @@ fn each<K: Send>(start: u64, keys: &mut [K], key: impl Fn(u64) -> K + Sync) {
     if keys.len() <= CHUNK {
         fill(start, keys);
     } else {
-        keys.par_chunks_mut(CHUNK)
-            .enumerate()
-            .for_each(|(chunk, keys)| fill(start + (chunk * CHUNK) as u64, keys));
+        parallel::for_each(keys, CHUNK, &|i, keys| {
+            fill(start + (i * CHUNK) as u64, keys);
+        });
     }
 }
 

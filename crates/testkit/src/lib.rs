@@ -18,6 +18,7 @@ pub mod distribution;
 pub mod golden;
 pub mod oracle;
 pub mod order;
+mod parallel;
 pub mod pattern;
 mod random;
 #[cfg(feature = "proptest")]

@@ -35,6 +35,13 @@ pub struct Team {
     pub bandwidth: f64,
 }
 
+impl Team {
+    /// Does `work` in one of the threads. Not generic, since it is asked for every type of keys and values.
+    fn within(&self, work: &mut (dyn FnMut() + Send)) {
+        self.pool.install(work);
+    }
+}
+
 /// A team for each number of threads.
 pub type Teams = BTreeMap<usize, Team>;
 
@@ -118,17 +125,15 @@ pub fn measure<K: Contested, V: Value>(
         .iter()
         .map(|contender| {
             step(&contender.name);
-            teams[&contender.threads]
-                .pool
-                .install(|| bench.warm_up(contender))
+            let mut outcome = Outcome::default();
+            teams[&contender.threads].within(&mut || outcome = bench.warm_up(contender));
+            outcome
         })
         .collect();
     rounds(&mut outcomes, input.copies(), budget, |i, outcome| {
         let contender = &contenders[i];
         step(&contender.name);
-        teams[&contender.threads]
-            .pool
-            .install(|| bench.round(contender, outcome));
+        teams[&contender.threads].within(&mut || bench.round(contender, outcome));
     });
     outcomes
 }
