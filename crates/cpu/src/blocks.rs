@@ -6,21 +6,19 @@
 //! ```
 //!
 //! The room is a row of blocks. A worker has one open for every bucket, and takes another when one is
-//! full. What the records of one bucket fill, block by block, are its pieces. A worker moves stretches of
-//! the input; as long as one follows the other, they are one run, and pieces go on. The pieces of all
-//! runs, one run after the other, are the bucket, in the order of the input.
+//! full; each block knows which one followed it. What the records of one bucket fill, block by block, are its
+//! pieces. A worker moves stretches of the input; as long as one follows the other, they are one run, and pieces
+//! go on. The pieces of all runs, one run after the other, are the bucket, in the order of the input.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
-use crate::pool::Crew;
 use crate::room::Room;
-use crate::scan;
 use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
@@ -29,17 +27,25 @@ use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 /// which miss the caches here.
 const BATCH: usize = 8;
 
+/// Something that is written often, on lines that nobody else reads or writes; two, for some machines fetch the
+/// neighbour of a line, too.
+#[repr(align(128))]
+struct Apart<T>(T);
+
 /// The blocks of a room.
 pub(crate) struct Blocks {
     /// Records of a block, a power of two.
     records: usize,
     /// The first block that nobody has.
-    next: AtomicUsize,
+    next: Apart<AtomicUsize>,
+    /// The block that followed each one that is full.
+    followers: Vec<AtomicU32>,
 }
 
-/// A worker's open blocks, and what it has moved.
+/// A worker's open blocks, and what it has moved. On lines of its own, as [`Apart`].
+#[repr(align(128))]
 pub(crate) struct Open<W> {
-    /// Where the next record of each bucket goes, and where its next piece begins.
+    /// Where the next record of each bucket goes, and where those of the last run began.
     places: Vec<usize>,
     starts: Vec<usize>,
     /// Blocks taken and not opened yet.
@@ -54,79 +60,51 @@ struct Run<W> {
     range: Range<usize>,
     /// Bits in which some code differs from the reference.
     varying: W,
-    /// Where they went: buckets and pieces of them, those of each bucket in order.
-    pieces: Vec<(u16, Range<usize>)>,
+    /// Where those of each bucket begin and end, from block to block.
+    starts: Vec<usize>,
+    ends: Vec<usize>,
 }
 
 /// Where all runs went, in the order of the input.
-pub(crate) struct Runs<W> {
-    /// Bits in which some code differs from the reference.
-    pub(crate) varying: W,
-    runs: Vec<Grouped>,
+pub(crate) struct Runs<'a, W> {
+    blocks: &'a Blocks,
+    runs: Vec<Run<W>>,
 }
 
-/// The pieces of a run, bucket by bucket.
-#[derive(Default)]
-struct Grouped {
-    pieces: Vec<Range<usize>>,
-    /// How many there are up to the end of each bucket.
-    ends: Vec<u32>,
-}
-
-impl<W: Word> Runs<W> {
-    /// What workers have moved to so many buckets.
-    pub(crate) fn new(workers: Vec<Open<W>>, buckets: usize, crew: Crew<'_>) -> Self {
+impl<'a, W: Word> Runs<'a, W> {
+    /// What workers have moved to the blocks.
+    pub(crate) fn new(workers: Vec<Open<W>>, blocks: &'a Blocks) -> Self {
         let mut runs: Vec<_> = workers
             .into_iter()
             .flat_map(|mut worker| {
                 worker.cut();
                 worker.runs
             })
-            .map(|run| (run, Grouped::default()))
             .collect();
-        runs.sort_unstable_by_key(|(run, _)| run.range.start);
-        crew.for_each(&mut runs, |(run, grouped)| {
-            *grouped = Grouped::new(&run.pieces, buckets);
-        });
-        Runs {
-            varying: runs
-                .iter()
-                .fold(W::ZERO, |varying, (run, _)| varying | run.varying),
-            runs: runs.into_iter().map(|(_, grouped)| grouped).collect(),
-        }
+        runs.sort_unstable_by_key(|run| run.range.start);
+        Runs { blocks, runs }
+    }
+
+    /// Bits in which some code differs from the reference.
+    pub(crate) fn varying(&self) -> W {
+        let varying = |varying, run: &Run<W>| varying | run.varying;
+        self.runs.iter().fold(W::ZERO, varying)
     }
 
     /// The pieces of a bucket.
     pub(crate) fn pieces(&self, bucket: usize) -> Vec<Range<usize>> {
-        let of_runs: Vec<_> = self.runs.iter().map(|run| run.of(bucket)).collect();
-        of_runs.concat()
-    }
-}
-
-impl Grouped {
-    /// Brings the pieces of a bucket together.
-    fn new(pieces: &[(u16, Range<usize>)], buckets: usize) -> Self {
-        let mut places = vec![0; buckets];
-        for (bucket, _) in pieces {
-            places[usize::from(*bucket)] += 1;
+        let mut pieces = Vec::new();
+        for run in &self.runs {
+            let (mut at, end) = (run.starts[bucket], run.ends[bucket]);
+            while let Some(piece) = self.blocks.rest(at, end) {
+                at = self.blocks.following(piece.end);
+                pieces.push(piece);
+            }
+            if at < end {
+                pieces.push(at..end);
+            }
         }
-        scan::exclusive(&mut places);
-        let mut grouped = vec![0..0; pieces.len()];
-        for (bucket, piece) in pieces {
-            let place = &mut places[usize::from(*bucket)];
-            grouped[*place as usize] = piece.clone();
-            *place += 1;
-        }
-        Grouped {
-            pieces: grouped,
-            ends: places,
-        }
-    }
-
-    /// Those of a bucket.
-    fn of(&self, bucket: usize) -> &[Range<usize>] {
-        let start = bucket.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.pieces[start as usize..self.ends[bucket] as usize]
+        pieces
     }
 }
 
@@ -140,7 +118,8 @@ impl<W: Word> Open<W> {
                 self.runs.push(Run {
                     range: range.clone(),
                     varying: W::ZERO,
-                    pieces: Vec::new(),
+                    starts: Vec::new(),
+                    ends: Vec::new(),
                 });
             }
         }
@@ -153,16 +132,11 @@ impl<W: Word> Open<W> {
         }
     }
 
-    /// Ends the last run: what lies in the open blocks is its last pieces.
+    /// Ends the last run: its last pieces are what lies in the open blocks.
     fn cut(&mut self) {
-        let Some(run) = self.runs.last_mut() else {
-            return;
-        };
-        for (bucket, (start, &place)) in self.starts.iter_mut().zip(&self.places).enumerate() {
-            if *start < place {
-                run.pieces.push((bucket as u16, *start..place));
-                *start = place;
-            }
+        if let Some(run) = self.runs.last_mut() {
+            run.ends.clone_from(&self.places);
+            run.starts = std::mem::replace(&mut self.starts, self.places.clone());
         }
     }
 }
@@ -208,26 +182,43 @@ impl Blocks {
                 counts: vec![0; buckets],
             }
         };
+        let followers = vec![0; Self::room(n, record, workers, buckets) / records];
         let blocks = Blocks {
             records,
-            next: AtomicUsize::new(workers * buckets),
+            next: Apart(AtomicUsize::new(workers * buckets)),
+            followers: followers.into_iter().map(AtomicU32::new).collect(),
         };
         (blocks, (0..workers).map(open).collect())
     }
 
     /// How many have been taken.
     pub(crate) fn taken(&self) -> usize {
-        self.next.load(Ordering::Relaxed)
+        self.next.0.load(Ordering::Relaxed)
     }
 
-    /// The start of another block, of those that a worker has taken, or takes now.
-    fn take(&self, free: &mut Range<usize>) -> usize {
+    /// The start of a block to follow the one that ends at `end`: of those that a worker has taken, or takes now.
+    fn take(&self, free: &mut Range<usize>, end: usize) -> usize {
         if free.start == free.end {
-            let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
+            let first = self.next.0.fetch_add(BATCH, Ordering::Relaxed);
             *free = first..first + BATCH;
         }
+        let block = free.start;
         free.start += 1;
-        (free.start - 1) * self.records
+        let number = u32::try_from(block).expect("fewer blocks than 2^32");
+        self.followers[end / self.records - 1].store(number, Ordering::Relaxed);
+        block * self.records
+    }
+
+    /// What lies from a place to the end of its block, unless `end` is in the same one.
+    fn rest(&self, at: usize, end: usize) -> Option<Range<usize>> {
+        let block = at / self.records;
+        (block != end / self.records).then_some(at..(block + 1) * self.records)
+    }
+
+    /// The start of the block that followed the one that ends at `end`.
+    fn following(&self, end: usize) -> usize {
+        let follower = &self.followers[end / self.records - 1];
+        follower.load(Ordering::Relaxed) as usize * self.records
     }
 }
 
@@ -322,18 +313,16 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     #[inline(never)]
     fn follow(&self, bucket: u16, end: usize, open: &mut Open<W>) -> usize {
         let start = &mut open.starts[usize::from(bucket)];
-        if let Some(run) = open.runs.last_mut() {
-            run.pieces.push((bucket, *start..end));
-        }
         // Where all records are the same, only their number is asked for, also where few are, and so all buckets
         // are moved.
-        let one = self.alike && self.classify.classifier.one_value(bucket.into()).is_some();
-        *start = match one {
-            true => end - self.blocks.records,
-            false => self.blocks.take(&mut open.free),
-        };
-        self.room.prefetch_start(*start);
-        *start
+        if self.alike && self.classify.classifier.one_value(bucket.into()).is_some() {
+            open.counts[usize::from(bucket)] += end - *start;
+            *start = end - self.blocks.records;
+            return *start;
+        }
+        let next = self.blocks.take(&mut open.free, end);
+        self.room.prefetch_start(next);
+        next
     }
 }
 
@@ -402,7 +391,7 @@ mod tests {
                     // SAFETY: there are `n` records, and the room is one for them.
                     unsafe { scatter.run(stretch, &mut open[0]) };
                 }
-                let runs = Runs::new(open, 1 << bits, Crew::alone());
+                let runs = Runs::new(open, &blocks);
                 let pieces: Vec<_> = (0..1usize << bits)
                     .flat_map(|bucket| {
                         let pieces = runs.pieces(bucket).into_iter();
@@ -499,12 +488,12 @@ mod tests {
                 let counts = open[0].counts.clone();
                 let mut found = Vec::new();
                 for (bucket, &count) in counts.iter().enumerate() {
-                    let moved = classifier.moved().is_none_or(|moved| moved.has(bucket));
+                    let moved = classifier.moved().is_some_and(|moved| moved.has(bucket));
                     if let Some(key) = classifier.one_value(bucket).filter(|_| !moved) {
                         found.extend(vec![key; count]);
                     }
                 }
-                let runs = Runs::new(open, counts.len(), Crew::alone());
+                let runs = Runs::new(open, &blocks);
                 for bucket in 0..counts.len() {
                     for piece in runs.pieces(bucket) {
                         match classifier.one_value(bucket) {

@@ -234,18 +234,16 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             };
             classifier.buckets()
         ];
-        if let Some(moved) = scatter.moved() {
-            for (number, bucket) in buckets.iter_mut().enumerate() {
-                if !moved.has(number) {
-                    bucket.n = open.iter().map(|worker| worker.counts[number]).sum();
-                }
+        for (number, bucket) in buckets.iter_mut().enumerate() {
+            if scatter.moved().is_none_or(|moved| !moved.has(number)) {
+                bucket.n = open.iter().map(|worker| worker.counts[number]).sum();
             }
         }
         let crew = match blocks.taken() {
             ..BLOCKS_SHARED_FROM => Crew::alone(),
             _ => self.crew,
         };
-        let runs = Runs::new(open, buckets.len(), crew);
+        let runs = Runs::new(open, blocks);
         let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
         crew.for_each(&mut numbered, |(number, bucket)| {
             bucket.pieces = runs.pieces(*number);
@@ -259,7 +257,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             next += bucket.n;
             bucket.free.push(bucket.start..next);
         }
-        (buckets, runs.varying)
+        (buckets, runs.varying())
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.
