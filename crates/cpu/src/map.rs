@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::slice;
 
 use sweepsort_core::{Error, Result};
 
@@ -18,9 +19,14 @@ pub(crate) fn fill<T: Send>(
     values: &mut [T],
     value: impl Fn(usize) -> T + Send + Sync,
 ) -> Result<()> {
-    let slots = Shared(values.as_mut_ptr());
-    // SAFETY: indices are below the number of values, and each comes once.
-    let fill_range = |range: Range<usize>| range.for_each(|i| unsafe { *slots.at(i) = value(i) });
+    let start = Shared(values.as_mut_ptr());
+    let fill_range = |range: Range<usize>| {
+        // SAFETY: ranges lie within the values, and do not overlap.
+        let part = unsafe { slice::from_raw_parts_mut(start.at(range.start), range.len()) };
+        for (slot, i) in part.iter_mut().zip(range) {
+            *slot = value(i);
+        }
+    };
     if values.len() < PARALLEL_FROM {
         fill_range(0..values.len());
         return Ok(());

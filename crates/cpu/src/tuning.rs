@@ -12,7 +12,7 @@ pub(crate) const PARTITION_BITS: u32 = 8;
 pub(crate) const FIRST_BITS: u32 = 11;
 
 /// And the most buckets of all its workers together for which there may be more bits: with more, blocks would
-/// be smaller than 1 KiB. Sixteen threads with 2048 buckets each took longer than by two partitions.
+/// be smaller than 1 KiB. Sixteen threads with 2048 buckets each take as long as by two partitions.
 pub(crate) const FIRST_BUCKETS: usize = 1 << 14;
 
 /// The same where a sample parts the buckets and that is as good for the local sorts: a tree of 127 bounds is searched
@@ -108,7 +108,7 @@ pub(crate) const MADE_BYTES: usize = 32;
 /// The blocks of all workers together that may not be full; with many workers blocks are smaller.
 pub(crate) const ALL_BLOCKS_BYTES: usize = (64 << 20) - ALL_LOCAL_BYTES;
 
-/// From so many blocks up, all workers bring those of a bucket together: one alone takes some 40 ns for each.
+/// From so many blocks up, all workers bring those of a bucket together: one alone has a miss of its caches for each.
 pub(crate) const BLOCKS_SHARED_FROM: usize = 4096;
 
 /// Codes in the sample of the first partition, for each bucket.

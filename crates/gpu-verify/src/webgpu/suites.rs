@@ -8,8 +8,8 @@ use sweepsort_wgpu::{Buffers, Plan};
 use super::rig::{Records, Rig};
 use super::{Kind, Place};
 
-/// How many keys every kind sorts, of 32 bits and 64, whatever else. A software adapter takes seconds for a million of
-/// them, and most of a minute and a half where tiles are silent; a few dozen tiles tell as much of the other kinds.
+/// How many keys every kind sorts, of 32 bits and 64, whatever else. A million take a software adapter more than a
+/// minute where tiles are silent, so there the default kind alone has them, and the others some dozens of tiles.
 fn many_keys(place: Place, kind: Kind) -> usize {
     match place {
         Place::Software if kind.name != "default" => 1 << 17,
