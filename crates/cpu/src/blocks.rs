@@ -13,6 +13,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
@@ -27,23 +28,18 @@ use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
 /// which miss the caches here.
 const BATCH: usize = 8;
 
-/// Something that is written often, on lines that nobody else reads or writes; two, for some machines fetch the
-/// neighbour of a line, too.
-#[repr(align(128))]
-struct Apart<T>(T);
-
 /// The blocks of a room.
 pub(crate) struct Blocks {
     /// Records of a block, a power of two.
     records: usize,
-    /// The first block that nobody has.
-    next: Apart<AtomicUsize>,
+    /// The first block that nobody has. Nobody else's lines, for it is written often, and what is beside it read for
+    /// every record.
+    next: CachePadded<AtomicUsize>,
     /// The block that followed each one that is full.
     followers: Vec<AtomicU32>,
 }
 
-/// A worker's open blocks, and what it has moved. On lines of its own, as [`Apart`].
-#[repr(align(128))]
+/// A worker's open blocks, and what it has moved.
 pub(crate) struct Open<W> {
     /// Where the next record of each bucket goes, and where those of the last run began.
     places: Vec<usize>,
@@ -51,8 +47,8 @@ pub(crate) struct Open<W> {
     /// Blocks taken and not opened yet.
     free: Range<usize>,
     runs: Vec<Run<W>>,
-    /// How many records of each bucket there were, where they were counted.
-    pub(crate) counts: Vec<usize>,
+    /// How many records of each bucket were counted, and not moved.
+    counts: Vec<usize>,
 }
 
 /// Records of a stretch of the input, moved by one worker in order.
@@ -69,26 +65,37 @@ struct Run<W> {
 pub(crate) struct Runs<'a, W> {
     blocks: &'a Blocks,
     runs: Vec<Run<W>>,
+    /// What each worker counted.
+    counts: Vec<Vec<usize>>,
 }
 
 impl<'a, W: Word> Runs<'a, W> {
     /// What workers have moved to the blocks.
-    pub(crate) fn new(workers: Vec<Open<W>>, blocks: &'a Blocks) -> Self {
-        let mut runs: Vec<_> = workers
-            .into_iter()
-            .flat_map(|mut worker| {
-                worker.cut();
-                worker.runs
-            })
-            .collect();
+    pub(crate) fn new(workers: Vec<CachePadded<Open<W>>>, blocks: &'a Blocks) -> Self {
+        let (mut runs, mut counts) = (Vec::new(), Vec::new());
+        for worker in workers {
+            let mut worker = worker.into_inner();
+            worker.cut();
+            runs.append(&mut worker.runs);
+            counts.push(worker.counts);
+        }
         runs.sort_unstable_by_key(|run| run.range.start);
-        Runs { blocks, runs }
+        Runs {
+            blocks,
+            runs,
+            counts,
+        }
     }
 
     /// Bits in which some code differs from the reference.
     pub(crate) fn varying(&self) -> W {
         let varying = |varying, run: &Run<W>| varying | run.varying;
         self.runs.iter().fold(W::ZERO, varying)
+    }
+
+    /// How many records of a bucket were counted, and not moved.
+    pub(crate) fn counted(&self, bucket: usize) -> usize {
+        self.counts.iter().map(|counts| counts[bucket]).sum()
     }
 
     /// The pieces of a bucket.
@@ -125,10 +132,12 @@ impl<W: Word> Open<W> {
         }
     }
 
-    /// Adds to the counts.
-    fn count(&mut self, counters: &Counters) {
-        for (all, more) in self.counts.iter_mut().zip(counters.sums()) {
-            *all += more;
+    /// Adds what was counted of those buckets that are not moved.
+    fn count(&mut self, counters: &Counters, moved: &BucketSet) {
+        for (bucket, (all, more)) in self.counts.iter_mut().zip(counters.sums()).enumerate() {
+            if !moved.has(bucket) {
+                *all += more;
+            }
         }
     }
 
@@ -167,25 +176,25 @@ impl Blocks {
         record: usize,
         workers: usize,
         buckets: usize,
-    ) -> (Self, Vec<Open<W>>) {
+    ) -> (Self, Vec<CachePadded<Open<W>>>) {
         let records = Self::size(n, record, workers, buckets);
         let open = |worker: usize| {
             // If all began at the start of a block, they would share one set of a cache.
             let places: Vec<usize> = (0..buckets)
                 .map(|bucket| (worker * buckets + bucket) * records + bucket * records / buckets)
                 .collect();
-            Open {
+            CachePadded::new(Open {
                 starts: places.clone(),
                 places,
                 free: 0..0,
                 runs: Vec::new(),
                 counts: vec![0; buckets],
-            }
+            })
         };
         let followers = vec![0; Self::room(n, record, workers, buckets) / records];
         let blocks = Blocks {
             records,
-            next: Apart(AtomicUsize::new(workers * buckets)),
+            next: AtomicUsize::new(workers * buckets).into(),
             followers: followers.into_iter().map(AtomicU32::new).collect(),
         };
         (blocks, (0..workers).map(open).collect())
@@ -193,13 +202,13 @@ impl Blocks {
 
     /// How many have been taken.
     pub(crate) fn taken(&self) -> usize {
-        self.next.0.load(Ordering::Relaxed)
+        self.next.load(Ordering::Relaxed)
     }
 
     /// The start of a block to follow the one that ends at `end`: of those that a worker has taken, or takes now.
     fn take(&self, free: &mut Range<usize>, end: usize) -> usize {
         if free.start == free.end {
-            let first = self.next.0.fetch_add(BATCH, Ordering::Relaxed);
+            let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
             *free = first..first + BATCH;
         }
         let block = free.start;
@@ -235,7 +244,7 @@ pub(crate) struct Scatter<'a, W, P, S> {
 
 impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     /// The buckets whose records are moved, if those of others are only counted.
-    pub(crate) fn moved(&self) -> Option<&BucketSet> {
+    fn moved(&self) -> Option<&BucketSet> {
         self.classify.classifier.moved().filter(|_| self.alike)
     }
 
@@ -250,39 +259,38 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let places = open.places.as_mut_ptr();
         // SAFETY: the caller's promise.
         let varying = unsafe {
-            match self.moved().zip(room.columns()) {
-                Some((moved, keys)) => {
-                    let mut counters = Counters::new();
-                    let mut found = Counters::new();
-                    let put = |codes: &[W], buckets: &[u16]| {
-                        let store = |i, at| keys.keys_start().add(at).write(codes[i]);
-                        let take = |bucket| self.take(bucket, places, open);
-                        room.put_all(buckets, take, store);
-                    };
-                    let varying = self.classify.sifted(
-                        stretch,
-                        self.reference,
-                        moved,
-                        &mut found,
-                        &mut counters,
-                        put,
-                    );
-                    open.count(&counters);
-                    if let Some(common) = self.classify.classifier.common() {
-                        for (bucket, count) in common.counts(&found) {
-                            open.counts[usize::from(bucket)] += count;
-                        }
+            if const { P::NONE && S::CODES }
+                && let Some(moved) = self.moved()
+            {
+                let mut counters = Counters::new();
+                let mut found = Counters::new();
+                let put = |codes: &[W], buckets: &[u16]| {
+                    let store = |i, at| room.store_key(at, codes[i]);
+                    let take = |bucket| self.take(bucket, places, open);
+                    room.put_all(buckets, take, store);
+                };
+                let varying = self.classify.sifted(
+                    stretch,
+                    self.reference,
+                    moved,
+                    &mut found,
+                    &mut counters,
+                    put,
+                );
+                open.count(&counters, moved);
+                if let Some(common) = self.classify.classifier.common() {
+                    for (bucket, count) in common.counts(&found) {
+                        open.counts[usize::from(bucket)] += count;
                     }
-                    varying
                 }
-                None => {
-                    let put = |first: usize, codes: &[W], buckets: &[u16]| {
-                        let store = |i, at| room.store(at, source.record(first + i, codes[i]));
-                        let take = |bucket| self.take(bucket, places, open);
-                        room.put_all(buckets, take, store);
-                    };
-                    self.classify.strips(stretch, self.reference, put)
-                }
+                varying
+            } else {
+                let put = |first: usize, codes: &[W], buckets: &[u16]| {
+                    let store = |i, at| room.store(at, source.record(first + i, codes[i]));
+                    let take = |bucket| self.take(bucket, places, open);
+                    room.put_all(buckets, take, store);
+                };
+                self.classify.strips(stretch, self.reference, put)
             }
         };
         if let Some(run) = open.runs.last_mut() {

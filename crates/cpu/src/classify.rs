@@ -348,16 +348,19 @@ impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
     /// # Safety
     /// The source has the records, and nobody writes them now. The machine has the instructions.
     unsafe fn classify(self, instructions: Instructions) -> (W, usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            by_vectors::<W, _>(instructions, self).unwrap_or_else(|mut strip| {
-                let varying = strip.read();
-                let codes = &strip.codes[..strip.range.len()];
-                strip
-                    .classifier
-                    .by_scalars(codes, strip.mask, strip.buckets);
-                (varying, strip.range.len())
-            })
+        let by_scalars = |mut strip: Self| {
+            // SAFETY: the caller's promise.
+            let varying = unsafe { strip.read() };
+            let codes = &strip.codes[..strip.range.len()];
+            strip
+                .classifier
+                .by_scalars(codes, strip.mask, strip.buckets);
+            (varying, strip.range.len())
+        };
+        match const { S::CODES } {
+            // SAFETY: the caller's promise.
+            true => unsafe { by_vectors::<W, _>(instructions, self) }.unwrap_or_else(by_scalars),
+            false => by_scalars(self),
         }
     }
 
@@ -385,15 +388,15 @@ impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
         unsafe {
             let varying = self.read();
             let mut left = self.range.len();
-            match (self.classifier.common(), self.found) {
-                (Some(common), Some(found)) => {
-                    left = common.take::<L, STRIP>(self.codes.as_mut_ptr().cast(), left, found);
-                    self.classifier
-                        .by_lanes::<L>(self.codes, left, self.mask, self.buckets);
-                }
-                _ => self
-                    .classifier
-                    .by_lanes::<L>(self.codes, STRIP, self.mask, self.buckets),
+            if const { P::NONE }
+                && let (Some(common), Some(found)) = (self.classifier.common(), self.found)
+            {
+                left = common.take::<L, STRIP>(self.codes.as_mut_ptr().cast(), left, found);
+                self.classifier
+                    .by_lanes::<L>(self.codes, left, self.mask, self.buckets);
+            } else {
+                self.classifier
+                    .by_lanes::<L>(self.codes, STRIP, self.mask, self.buckets);
             }
             (varying, left)
         }

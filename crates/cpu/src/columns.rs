@@ -15,6 +15,8 @@ pub(crate) trait Payload: Copy + Send + Sync {
     type Held: Copy;
     /// Bytes of one payload, if the type alone tells; 0 otherwise.
     const BYTES: usize;
+    /// Whether there are none: keys are alone.
+    const NONE: bool = size_of::<Self::Held>() == 0;
 
     /// Bytes of one payload.
     fn bytes(self) -> usize;
@@ -309,7 +311,7 @@ impl<W: Word, P: Payload> Columns<W, P> {
     #[inline(always)]
     pub(crate) fn prefetch_bytes(self, i: usize, bytes: usize) {
         prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(bytes));
-        if self.payload.bytes() > 0 {
+        if !P::NONE {
             let payload = self.payloads.wrapping_add(i * self.payload.bytes());
             prefetch(payload.wrapping_add(bytes));
         }

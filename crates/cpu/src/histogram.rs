@@ -58,7 +58,10 @@ impl<W: Word> Chunk<W> {
         };
         // SAFETY: the caller's promise.
         self.range = unsafe {
-            by_vectors::<W, _>(instructions, extremes).unwrap_or_else(|work| work.find())
+            match const { S::CODES } {
+                true => by_vectors::<W, _>(instructions, extremes).unwrap_or_else(|it| it.find()),
+                false => extremes.find(),
+            }
         };
     }
 

@@ -233,24 +233,24 @@ pub(crate) unsafe fn sort<W: Word, P: Payload>(
         if coder.ties() {
             let reading = Tying(coder);
             let source = Stored { columns, reading };
-            records.sorting(source, Codes(columns), false).run(means)
+            records.sorting(source, Codes(columns)).run(means)
         } else if coder.is_identity() {
             let reading = Plain;
             let source = Stored { columns, reading };
-            records.sorting(source, Codes(columns), true).run(means)
+            records.sorting(source, Codes(columns)).run(means)
         } else {
             let reading = Encoding(coder);
             let source = Stored { columns, reading };
             let sink = Decoded(columns, coder);
-            records.sorting(source, sink, true).run(means)
+            records.sorting(source, sink).run(means)
         }
     }
 }
 
 impl<W: Word, P: Payload> Records<W, P> {
-    fn sorting<S, T>(self, source: S, sink: T, turns_back: bool) -> Sorting<W, P, S, T> {
-        let whole = turns_back && self.bits == (0..W::BITS);
-        let counts = self.counts && whole && self.data.payload().bytes() == 0;
+    fn sorting<S: Source<W, P>, T>(self, source: S, sink: T) -> Sorting<W, P, S, T> {
+        let whole = S::CODES && self.bits == (0..W::BITS);
+        let counts = P::NONE && self.counts && whole;
         Sorting {
             source,
             sink,
@@ -317,9 +317,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         Shape::new(means.instructions(self.whole), size_of::<W>(), payload)
     }
 
-    /// Whether runs of the records can be merged: keys alone, by vectors, as they lie in memory.
+    /// Whether runs of such records can be merged where there are vectors: keys alone, as they lie in memory.
+    pub(crate) const MERGES: bool = P::NONE && S::STAYS && S::CODES;
+
+    /// Whether runs of the records can be merged.
     pub(crate) fn merges(&self, means: &Means) -> bool {
-        S::STAYS && self.whole && self.shape(means).is_keys_for_vectors()
+        Self::MERGES && self.whole && self.shape(means).is_keys_for_vectors()
     }
 
     fn measure(&self, means: &Means) -> Measure {
@@ -345,7 +348,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// Sorts words alone that fit the registers; or returns false, for they are not such, or do not show enough
     /// of their codes, and nothing is written.
     unsafe fn run_few(&self, report: &mut Report, means: &Means) -> bool {
-        if !self.whole || self.payload.bytes() > 0 {
+        if const { !(P::NONE && S::CODES) } || !self.whole {
             return false;
         }
         let mut made = MaybeUninit::<[W; few::FEW_MAX]>::uninit();
@@ -371,7 +374,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 None => {
                     let words = data.keys_mut(n);
                     // Of a code in several windows they show the first.
-                    if self.sink.windows() > 1 {
+                    if const { T::REWORDS } && self.sink.windows() > 1 {
                         let mask = W::mask(&self.bits);
                         if (Tie { keys: words, mask }).find() + 1 < n {
                             return false;

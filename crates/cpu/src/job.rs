@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
 use crate::blocks::{self, Blocks, Open, Runs};
@@ -106,6 +107,35 @@ pub(crate) struct Bucket<W> {
     passes: u32,
 }
 
+impl<W: Word> Bucket<W> {
+    /// Those of a first partition that have records, in order.
+    fn of_runs(runs: &Runs<'_, W>, classifier: &Classifier<W>, crew: Crew<'_>) -> Vec<Self> {
+        let mut buckets = vec![None; classifier.buckets()];
+        let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
+        crew.for_each(&mut numbered, |(number, bucket)| {
+            let pieces = runs.pieces(*number);
+            let n = runs.counted(*number) + pieces.iter().map(Range::len).sum::<usize>();
+            **bucket = (n > 0).then(|| Bucket {
+                pieces,
+                free: Vec::new(),
+                start: 0,
+                n,
+                tied: classifier.one_value(*number),
+                window: 0,
+                passes: 1,
+            });
+        });
+        let mut buckets: Vec<Self> = buckets.into_iter().flatten().collect();
+        let mut next = 0;
+        for bucket in &mut buckets {
+            bucket.start = next;
+            next += bucket.n;
+            bucket.free.push(bucket.start..next);
+        }
+        buckets
+    }
+}
+
 /// See the [module](self).
 pub(crate) struct Job<'a, W, P, R, T> {
     /// Where the records were, or none have been yet.
@@ -161,12 +191,16 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         self.moved.load(Ordering::Relaxed)
     }
 
-    /// The columns of a side, if its records lie in some.
-    fn columns(&self, side: Side) -> Option<Columns<W, P>> {
-        match side {
-            Side::Data => Some(self.data),
-            Side::Room => self.room.columns(),
+    /// Whether the room's records are words, and not in columns.
+    const JOINED: bool = Room::<W, P>::JOINED;
+
+    /// The columns of a side. Not of a room of words.
+    fn columns(&self, side: Side) -> Columns<W, P> {
+        if const { Self::JOINED } || side == Side::Data {
+            debug_assert!(side == Side::Data);
+            return self.data;
         }
+        self.room.columns()
     }
 
     /// Who shares a bucket of `n` records: all, if it is a large part of the whole; whoever has it
@@ -192,7 +226,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         source: S,
         classifier: &Classifier<W>,
         blocks: &Blocks,
-        mut open: Vec<Open<W>>,
+        mut open: Vec<CachePadded<Open<W>>>,
     ) -> (Vec<Bucket<W>>, W) {
         let mask = W::mask(&self.bits);
         let scatter = blocks::Scatter {
@@ -206,7 +240,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             blocks,
             // SAFETY: the caller's promise.
             reference: unsafe { source.code(0) } & mask,
-            alike: self.local.alike(self.data),
+            alike: self.local.alike::<P>(),
         };
         let workers = Shared(open.as_mut_ptr());
         let parts = match self.crew.threads() {
@@ -221,43 +255,12 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             }
         });
         self.note_moved(2 * self.n * self.data.record_bytes());
-
-        let mut buckets = vec![
-            Bucket {
-                pieces: Vec::new(),
-                free: Vec::new(),
-                start: 0,
-                n: 0,
-                tied: None,
-                window: 0,
-                passes: 1,
-            };
-            classifier.buckets()
-        ];
-        for (number, bucket) in buckets.iter_mut().enumerate() {
-            if scatter.moved().is_none_or(|moved| !moved.has(number)) {
-                bucket.n = open.iter().map(|worker| worker.counts[number]).sum();
-            }
-        }
         let crew = match blocks.taken() {
             ..BLOCKS_SHARED_FROM => Crew::alone(),
             _ => self.crew,
         };
         let runs = Runs::new(open, blocks);
-        let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
-        crew.for_each(&mut numbered, |(number, bucket)| {
-            bucket.pieces = runs.pieces(*number);
-            bucket.n += bucket.pieces.iter().map(Range::len).sum::<usize>();
-            bucket.tied = classifier.one_value(*number);
-        });
-        buckets.retain(|bucket| bucket.n > 0);
-        let mut next = 0;
-        for bucket in &mut buckets {
-            bucket.start = next;
-            next += bucket.n;
-            bucket.free.push(bucket.start..next);
-        }
-        (buckets, runs.varying())
+        (Bucket::of_runs(&runs, classifier, crew), runs.varying())
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.
@@ -290,11 +293,12 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
+                let joined = side == Side::Room;
                 if !is_local(&bucket) {
-                    return match self.columns(side) {
-                        Some(columns) => self.go_on(bucket, columns, side),
-                        None => self.go_on(&self.bring(bucket), self.data, Side::Data),
-                    };
+                    if const { Self::JOINED } && joined {
+                        return self.go_on(&self.bring(bucket), self.data, Side::Data);
+                    }
+                    return self.go_on(bucket, self.columns(side), side);
                 }
                 let own = self.workers.of(self.crew.worker());
                 let to = match self.passing {
@@ -302,25 +306,17 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     false => self.data.from(bucket.start),
                 };
                 let all = 0..bucket.n;
-                let from = match self.columns(side) {
-                    Some(columns) => Pieces::new(columns, &bucket.pieces).before(next),
-                    None => {
-                        if let Some(words) = self.room.words()
-                            && self.local.sort_words(
-                                words,
-                                [&bucket.pieces, next],
-                                bucket.n,
-                                to,
-                                own,
-                            )
-                        {
-                            self.note_moved(2 * bucket.n * self.data.record_bytes());
-                            return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
-                        }
-                        self.room.gather(&bucket.pieces, to);
-                        self.note_moved(2 * bucket.n * self.data.record_bytes());
-                        Pieces::new(to, slice::from_ref(&all))
+                let from = if const { Self::JOINED } && joined {
+                    let (words, pieces) = (self.room.words(), [&bucket.pieces, next]);
+                    let sorted = self.local.sort_words(words, pieces, bucket.n, to, own);
+                    self.note_moved(2 * bucket.n * self.data.record_bytes());
+                    if sorted {
+                        return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
                     }
+                    self.room.gather(&bucket.pieces, to);
+                    Pieces::new(to, slice::from_ref(&all))
+                } else {
+                    Pieces::new(self.columns(side), &bucket.pieces).before(next)
                 };
                 let passes = self.local.sort(from, to, own, bucket.window);
                 self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
@@ -366,7 +362,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     /// or as they are.
     unsafe fn finish_tied(&self, bucket: &Bucket<W>, shown: W, columns: Columns<W, P>, side: Side) {
         let crew = self.crew_for(bucket.n);
-        if self.local.alike(self.data) {
+        if const { P::NONE && R::CODES } && self.local.alike::<P>() {
             // SAFETY: the bucket is this call's alone.
             return unsafe { self.fill(bucket, shown) };
         }
@@ -374,7 +370,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         let window = bucket.window + 1;
         // SAFETY: the bucket is this call's alone.
         unsafe {
-            if window < self.local.sink.windows() {
+            if const { T::REWORDS } && window < self.local.sink.windows() {
                 crew.for_each(&mut parts, |(_, pieces)| {
                     let sink = self.local.sink;
                     for piece in pieces {
@@ -486,7 +482,6 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             };
             crew.for_each(&mut chunks, |chunk| chunk.count(classify));
             let numbers = scan::places(&mut chunks);
-            debug_assert!(self.columns(side).is_some());
             crew.for_each(&mut chunks, |chunk| match side {
                 Side::Data => scatter(classify, chunk, self.room, &free),
                 // The room's records lie in columns, and so do those of the data.

@@ -129,7 +129,9 @@ pub(crate) trait Vectored {
     unsafe fn run<L: Lanes>(self) -> Self::Output;
 }
 
-/// Does some work by vectors of words as wide as `W`; or returns the work, for there are none.
+/// Does some work by vectors of words as wide as `W`; or returns the work, for there are none. Only what can run is
+/// compiled, here and in other places that ask an `if const`: the many types of records have little else in common
+/// with a constant that says so.
 ///
 /// # Safety
 /// The machine has the instructions, and what the work itself wants is given.

@@ -258,8 +258,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     }
 
     /// Whether such records that tie are the same, bit by bit.
-    pub(crate) fn alike<P: Payload>(&self, records: Columns<W, P>) -> bool {
-        R::CODES && self.mask == W::MAX && records.payload().bytes() == 0
+    pub(crate) fn alike<P: Payload>(&self) -> bool {
+        P::NONE && R::CODES && self.mask == W::MAX
     }
 
     /// Bits that number the buckets into which `n` records are best partitioned.
@@ -291,20 +291,21 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let passes = if n > INSERTION_MAX && self.by_vectors(from, to, own) {
-                1
-            } else {
-                let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
-                let room = Columns::new(own.cast(), payloads, from.payload());
-                let mut tables = Tables::new();
-                let passes = Passes {
-                    reading: self.reading,
-                    mask: self.mask,
-                    fetches: stores_wait(),
+            let passes =
+                if const { R::CODES } && n > INSERTION_MAX && self.by_vectors(from, to, own) {
+                    1
+                } else {
+                    let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
+                    let room = Columns::new(own.cast(), payloads, from.payload());
+                    let mut tables = Tables::new();
+                    let passes = Passes {
+                        reading: self.reading,
+                        mask: self.mask,
+                        fetches: stores_wait(),
+                    };
+                    passes.sort(from, to, room, &mut tables)
                 };
-                passes.sort(from, to, room, &mut tables)
-            };
-            if window + 1 < self.sink.windows() {
+            if const { T::REWORDS } && window + 1 < self.sink.windows() {
                 return passes.max(self.settle(to, n, own, window + 1));
             }
             passes
@@ -360,13 +361,12 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let alone = from.payload().bytes() == 0;
             let quick_bytes = match (self.instructions, W::BITS) {
-                (Instructions::Avx512, 32) if alone => QUICK_BYTES_32,
-                (Instructions::Avx512, 64) if alone => QUICK_BYTES_64,
+                (Instructions::Avx512, 32) if P::NONE => QUICK_BYTES_32,
+                (Instructions::Avx512, 64) if P::NONE => QUICK_BYTES_64,
                 _ => QUICK_BYTES,
             };
-            let few = n * quick::word_bytes::<W, P>(from.payload()) <= quick_bytes;
+            let few = n * quick::word_bytes::<W, P>() <= quick_bytes;
             let quick = || {
                 let from = from.together(to);
                 quick::sort(self.instructions, from, to, n, own, self.bytes)
@@ -374,7 +374,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             if few && quick() {
                 return true;
             }
-            if self.shape.in_parts(n) && from.is_at(to) && self.shape.bytes(n) <= self.bytes {
+            if const { P::NONE }
+                && self.shape.in_parts(n)
+                && from.is_at(to)
+                && self.shape.bytes(n) <= self.bytes
+            {
                 let (instructions, keys) = (self.instructions, to.keys_start());
                 return quick::parts(instructions, keys, n, own, &self.crowding);
             }

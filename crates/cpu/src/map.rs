@@ -8,7 +8,6 @@ use sweepsort_core::{Error, Result};
 
 use crate::engine::CpuEngine;
 use crate::pool::{Pool, Shared};
-use crate::tuning::PARALLEL_FROM;
 
 /// Sets `values[i]` to `value(i)` for all `i`.
 ///
@@ -20,18 +19,13 @@ pub(crate) fn fill<T: Send>(
     value: impl Fn(usize) -> T + Send + Sync,
 ) -> Result<()> {
     let start = Shared(values.as_mut_ptr());
-    let fill_range = |range: Range<usize>| {
+    pool.for_ranges(values.len(), &|range: Range<usize>| {
         // SAFETY: ranges lie within the values, and do not overlap.
         let part = unsafe { slice::from_raw_parts_mut(start.at(range.start), range.len()) };
         for (slot, i) in part.iter_mut().zip(range) {
             *slot = value(i);
         }
-    };
-    if values.len() < PARALLEL_FROM {
-        fill_range(0..values.len());
-        return Ok(());
-    }
-    pool.for_ranges(values.len(), &fill_range)
+    })
 }
 
 /// An empty vector with room for `n` values.

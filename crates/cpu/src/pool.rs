@@ -29,10 +29,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use crossbeam_utils::CachePadded;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
-use crate::tuning::{CHUNK_MIN, SPIN, SPIN_ALONE, TURN};
+use crate::tuning::{CHUNK_MIN, PARALLEL_FROM, SPIN, SPIN_ALONE, TURN};
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -71,29 +72,33 @@ impl Pool {
     /// # Errors
     /// [`Error::Threads`] if workers cannot be started; `work` has not begun then.
     pub(crate) fn enter<T>(&self, several: bool, work: impl FnOnce(Crew<'_>) -> T) -> Result<T> {
-        if !several || self.threads == Some(1) || self.threads == Some(0) {
-            return Ok(work(Crew::alone()));
-        }
+        let entered = match several && !matches!(self.threads, Some(..=1)) {
+            true => Some(self.gather()?),
+            false => None,
+        };
+        Ok(work(entered.as_ref().map_or(Crew::alone(), Entered::crew)))
+    }
+
+    /// Asks threads to join the caller.
+    fn gather(&self) -> Result<Entered<'_>> {
         let (threads, pool) = self.start()?;
         let team = Arc::new(Team::new(threads));
         // They wake up while the caller prepares.
         team.ask(pool, threads);
-        // Also where `work` panics, those who have joined need not wait for more.
-        let _leave = Leave(&team);
-        let _number = Number::set(0);
-        Ok(work(Crew {
-            team: Some((&team, pool)),
-            threads,
-        }))
+        Ok(Entered {
+            team,
+            pool,
+            _number: Number::set(0),
+        })
     }
 
-    /// Runs `task` on ranges that make up `0..n`, with several workers. Not generic, since it is what libraries
-    /// that call this have for each of their types.
+    /// Runs `task` on ranges that make up `0..n`, with several workers where that is worth while. Not generic, since
+    /// it is what libraries that call this have for each of their types.
     ///
     /// # Errors
     /// [`Error::Threads`] if workers cannot be started; nothing was run then.
     pub(crate) fn for_ranges(&self, n: usize, task: &(dyn Fn(Range<usize>) + Sync)) -> Result<()> {
-        self.enter(true, |crew| crew.for_ranges(n, task))
+        self.enter(n >= PARALLEL_FROM, |crew| crew.for_ranges(n, task))
     }
 
     /// How many workers there are, and the pool that they come from if it is not rayon's.
@@ -135,6 +140,29 @@ fn start_global() -> Result<(), String> {
     }
 }
 
+/// A caller that has a team, until this is dropped.
+struct Entered<'a> {
+    team: Arc<Team>,
+    pool: Option<&'a ThreadPool>,
+    _number: Number,
+}
+
+impl Entered<'_> {
+    fn crew(&self) -> Crew<'_> {
+        Crew {
+            team: Some((&self.team, self.pool)),
+            threads: self.team.threads,
+        }
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        // Also where the caller's work has panicked: those who have joined need not wait for more.
+        self.team.tell(|board| board.left = true);
+    }
+}
+
 /// The workers that share one sort.
 #[derive(Clone, Copy)]
 pub(crate) struct Crew<'a> {
@@ -167,9 +195,6 @@ impl Crew<'_> {
 
     /// Runs `task` on every item; whichever worker is free takes the next.
     pub(crate) fn for_each<T: Send>(self, items: &mut [T], task: impl Fn(&mut T) + Send + Sync) {
-        if self.threads == 1 || items.len() == 1 {
-            return items.iter_mut().for_each(task);
-        }
         let start = Shared(items.as_mut_ptr());
         // SAFETY: each index below the number of items comes once.
         self.for_each_index(items.len(), &|i| task(unsafe { &mut *start.at(i) }));
@@ -181,11 +206,7 @@ impl Crew<'_> {
         items: &[T],
         task: impl Fn(&T, Option<&T>) + Send + Sync,
     ) {
-        let task = |i: usize| task(&items[i], items.get(i + 1));
-        if self.threads == 1 || items.len() == 1 {
-            return (0..items.len()).for_each(task);
-        }
-        self.for_each_index(items.len(), &task);
+        self.for_each_index(items.len(), &|i| task(&items[i], items.get(i + 1)));
     }
 
     /// Runs `task` on ranges that make up `0..n`.
@@ -196,18 +217,14 @@ impl Crew<'_> {
             n.div_ceil(CHUNK_MIN).max(1)
         };
         let size = n.div_ceil(parts);
-        let range = |i: usize| i * size..((i + 1) * size).min(n);
-        if parts == 1 {
-            return task(range(0));
-        }
-        self.for_each_index(parts, &|i| task(range(i)));
+        self.for_each_index(parts, &|i| task(i * size..((i + 1) * size).min(n)));
     }
 
-    /// Runs `task` on every index below `n`. Not generic, so that it is compiled once.
+    /// Runs `task` on every index below `n`. Not generic, so that it is compiled once, and so is each task.
     fn for_each_index(self, n: usize, task: &(dyn Fn(usize) + Sync)) {
         match self.team {
-            None => (0..n).for_each(task),
-            Some((team, pool)) => team.share(pool, n, task),
+            Some((team, pool)) if self.threads > 1 && n > 1 => team.share(pool, n, task),
+            _ => (0..n).for_each(task),
         }
     }
 }
@@ -251,15 +268,14 @@ struct Work {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Indices that a worker takes one after the other, and others from their end. On a line of its own.
+/// Indices that a worker takes one after the other, and others from their end.
 ///
 /// Whoever takes some runs the first of them, so a share that has any is never again what it was.
-#[repr(align(64))]
-struct Share(AtomicU64);
+struct Share(CachePadded<AtomicU64>);
 
 impl Share {
     fn new(indices: Range<u32>) -> Self {
-        Share(AtomicU64::new(Self::word(indices)))
+        Share(AtomicU64::new(Self::word(indices)).into())
     }
 
     /// As a word: the end above, the start below.
@@ -502,15 +518,6 @@ impl Team {
     fn tell(&self, change: impl FnOnce(&mut Board)) {
         change(&mut lock(&self.board));
         self.news.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Ends a team.
-struct Leave<'a>(&'a Team);
-
-impl Drop for Leave<'_> {
-    fn drop(&mut self) {
-        self.0.tell(|board| board.left = true);
     }
 }
 

@@ -17,22 +17,25 @@ pub(crate) struct Room<W, P>(Columns<W, P>);
 
 impl<W: Word, P: Payload> Room<W, P> {
     /// Whether a record is a word of 64 bits: its lower half the key, its upper half the payload.
-    const JOINED: bool = size_of::<W>() == 4 && P::BYTES == 4 && cfg!(target_endian = "little");
+    pub(crate) const JOINED: bool =
+        size_of::<W>() == 4 && P::BYTES == 4 && cfg!(target_endian = "little");
 
     /// Places in the memory of columns.
     pub(crate) fn new(columns: Columns<W, P>) -> Self {
         Room(columns)
     }
 
-    /// The columns, if the records lie in them.
+    /// The columns, where the records lie in them.
     #[inline(always)]
-    pub(crate) fn columns(self) -> Option<Columns<W, P>> {
-        (!Self::JOINED).then_some(self.0)
+    pub(crate) fn columns(self) -> Columns<W, P> {
+        debug_assert!(!Self::JOINED);
+        self.0
     }
 
-    /// The words, if the records are that.
-    pub(crate) fn words(self) -> Option<*mut MaybeUninit<u64>> {
-        Self::JOINED.then_some(self.word(0))
+    /// The words, where the records are that.
+    pub(crate) fn words(self) -> *mut MaybeUninit<u64> {
+        debug_assert!(Self::JOINED);
+        self.word(0)
     }
 
     /// Where word `i` is. Any number will do.
@@ -59,6 +62,17 @@ impl<W: Word, P: Payload> Room<W, P> {
             self.0.payload().store(start.add(1).cast(), 0, held);
             self.word(i).write(word);
         }
+    }
+
+    /// Writes the key of record `i`, which has no payload.
+    ///
+    /// # Safety
+    /// As [`store`](Self::store).
+    #[inline(always)]
+    pub(crate) unsafe fn store_key(self, i: usize, key: W) {
+        debug_assert!(P::NONE);
+        // SAFETY: the caller's promise.
+        unsafe { self.0.keys_start().add(i).write(key) }
     }
 
     /// Puts records to the next places of their buckets: `take(bucket)` gives that place, `store(i, place)` puts the

@@ -45,6 +45,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         crew: Crew<'_>,
         means: &Means,
     ) -> Result<bool> {
+        if const { !Self::MERGES } {
+            return Ok(false);
+        }
         let (n, instructions) = (self.n, means.instructions(self.whole));
         let Some(data) = self.data.filter(|_| self.merges(means)) else {
             return Ok(false);

@@ -23,6 +23,8 @@ use crate::reading::{Plain, Reading};
 pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     /// Whether records that are not moved can be read as if they had been.
     const STAYS: bool;
+    /// Whether moves leave codes. All bits of what lies in memory tell the order then, by which vectors sort.
+    const CODES: bool = <Self::After as Reading<W>>::CODES;
     /// How memory is to be read once the records have been moved.
     type After: Reading<W, After = Self::After>;
 
@@ -134,6 +136,8 @@ pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
     /// # Safety
     /// Both are below the number of records, and nobody else uses what is at `to` now.
     unsafe fn place(self, to: usize, from: usize);
+    /// Whether there may be more windows than one.
+    const REWORDS: bool = false;
     /// How many windows of their codes the words show, one after the other.
     fn windows(self) -> u32 {
         1
@@ -327,6 +331,8 @@ impl<K: Word, E: Entry> Positions<K, E> {
 }
 
 impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
+    const REWORDS: bool = K::BITS > W::BITS / 2;
+
     unsafe fn done(self, start: usize, words: &mut [W]) {
         let low = W::mask(&(0..W::BITS / 2));
         for (i, &word) in words.iter().enumerate() {

@@ -23,13 +23,28 @@ pub(super) unsafe fn by_vectors<W: Word, T: Vectored>(
 ) -> Result<T::Output, T> {
     // SAFETY: the caller's promise.
     unsafe {
-        Ok(match (instructions, W::WIDTH) {
-            (Instructions::Avx512, Width::W32) => wide::<Wide32, T>(work),
-            (Instructions::Avx512, Width::W64) => wide::<Wide64, T>(work),
-            (Instructions::Avx2, Width::W32) => half::<Half32, T>(work),
-            (Instructions::Avx2, Width::W64) => half::<Half64, T>(work),
-            _ => return Err(work),
-        })
+        if const { matches!(W::WIDTH, Width::W32) } {
+            return by_lanes::<Wide32, Half32, T>(instructions, work);
+        }
+        if const { matches!(W::WIDTH, Width::W64) } {
+            return by_lanes::<Wide64, Half64, T>(instructions, work);
+        }
+    }
+    Err(work)
+}
+
+/// The same, by vectors of AVX-512 or of AVX2.
+unsafe fn by_lanes<W: Lanes, H: Lanes, T: Vectored>(
+    instructions: Instructions,
+    work: T,
+) -> Result<T::Output, T> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match instructions {
+            Instructions::Avx512 => Ok(wide::<W, T>(work)),
+            Instructions::Avx2 => Ok(half::<H, T>(work)),
+            Instructions::Portable => Err(work),
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 from.gather(to);
                 return true;
             }
-            if payload.bytes() == 0 && tally::pays(n, range, bytes) {
+            if const { P::NONE } && tally::pays(n, range, bytes) {
                 tally::sort(from, to, memory, [least, range]);
                 return true;
             }
@@ -138,7 +138,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 fetches,
                 moves: !self.from.is_at(self.to),
             };
-            if size_of::<P::Held>() == 0
+            if const { P::NONE }
                 && let Some(slots) = Slots::<L::Rests, P>::new(n, memory, bytes, payload, None)
                 && let placing = Placing::new(least, range, slots.bins)
                 && let Some(halves) = Halves::<L, P>::new(&slots, placing)
@@ -384,7 +384,7 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         // SAFETY: as in `put_all`.
         let row = usize::from(unsafe { *self.counts.add(bin) });
         prefetch(self.keys.wrapping_add(row * self.stride + bin).cast());
-        if self.payload.bytes() > 0 {
+        if !P::NONE {
             let slot = (bin << ROW_BITS) + row;
             prefetch(self.payloads.wrapping_add(slot * self.payload.bytes()));
         }
@@ -466,7 +466,7 @@ impl<L: Lanes, P: Payload> Slots<L, P> {
             } else {
                 ends.as_mut_ptr().cast()
             };
-            let stable = self.payload.bytes() > 0;
+            let stable = !P::NONE;
             let counts = L::widen(self.counts.add(bin));
             let ones = L::splat(L::Word::MAX);
             let mut rows = [ones; R];

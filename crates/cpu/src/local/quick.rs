@@ -51,10 +51,10 @@ pub(super) fn parts_bytes(n: usize, key: usize) -> usize {
 }
 
 /// Bytes of what is sorted for each record.
-pub(super) fn word_bytes<W: Word, P: Payload>(payload: P) -> usize {
-    match payload.bytes() {
-        0 => size_of::<W>(),
-        _ => size_of::<u64>(),
+pub(super) const fn word_bytes<W: Word, P: Payload>() -> usize {
+    match P::NONE {
+        true => size_of::<W>(),
+        false => size_of::<u64>(),
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
 ) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        if from.payload().bytes() > 0 {
+        if const { !P::NONE } {
             return records(instructions, from, to, n, memory, bytes).is_some();
         }
         if places_bytes(n, size_of::<W>()) > bytes {
