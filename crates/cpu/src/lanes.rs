@@ -21,6 +21,12 @@ pub(crate) trait Sorted: Copy {
     type Vector: Copy;
     /// How many lanes there are.
     const LANES: usize;
+    /// Words that a network sorts are from here,
+    const LEAST: Self::Word = Self::Word::ZERO;
+    /// to here.
+    const GREATEST: Self::Word = Self::Word::MAX;
+    /// Whether these are all words.
+    const ALL: bool = true;
 
     unsafe fn store(to: *mut Self::Word, vector: Self::Vector);
     unsafe fn min(a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -55,6 +61,8 @@ pub(crate) trait Rests: Sorted {
 pub(crate) trait Lanes: Sorted {
     /// Vectors of rests, where such words are the keys.
     type Rests: Rests<Key = Self::Word>;
+    /// The same vectors, of distances: of words from a base, which need not use all bits.
+    type Distances: Sorted<Word = Self::Word, Vector = Self::Vector>;
 
     unsafe fn load(from: *const Self::Word) -> Self::Vector;
     unsafe fn splat(word: Self::Word) -> Self::Vector;
@@ -66,10 +74,20 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Shifted down.
     unsafe fn shr(a: Self::Vector, bits: u32) -> Self::Vector;
-    /// The lanes whose count is above `row`, from memory; all ones in the others.
-    unsafe fn load_row(from: *const Self::Word, counts: Self::Vector, row: u8) -> Self::Vector;
-    /// `a`, with all ones in the lanes whose count is at most `row`.
-    unsafe fn pad(a: Self::Vector, counts: Self::Vector, row: u8) -> Self::Vector;
+    /// The lanes whose count is above `row`, from memory; others in the others.
+    unsafe fn load_row(
+        from: *const Self::Word,
+        counts: Self::Vector,
+        row: u8,
+        others: Self::Vector,
+    ) -> Self::Vector;
+    /// `a`, with others in the lanes whose count is at most `row`.
+    unsafe fn pad(
+        a: Self::Vector,
+        counts: Self::Vector,
+        row: u8,
+        others: Self::Vector,
+    ) -> Self::Vector;
     /// The places of some keys.
     unsafe fn places(keys: Self::Vector, placing: &Placing<Self::Word>) -> Self::Vector;
     /// Stores the lowest 32 bits of each lane.

@@ -2,6 +2,7 @@
 //! keys are spread, by [`quick`] if they crowd or are few, or as far as parts of many keys alone fit bins; counted in a
 //! [`tally`] if their values are few. In counting [`passes`] otherwise.
 
+mod bases;
 pub(crate) mod bins;
 mod block;
 pub(crate) mod few;
@@ -11,6 +12,7 @@ mod network;
 pub(crate) mod passes;
 mod quick;
 mod tally;
+mod whole;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -513,6 +515,9 @@ unsafe fn in_bins<W: Word, P: Payload>(
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::asm;
+
     use super::*;
     use crate::columns::{Bytes, Fixed, Nothing};
     use crate::placing::Placing;
@@ -675,6 +680,37 @@ mod tests {
                 let range = BINS * ((1 << 32) - (1 << 21));
                 assert!(width::<u64>(instructions, range, (1 << 63) + 7));
                 assert!(!width::<u64>(instructions, BINS << 32, 7));
+            }
+        }
+    }
+
+    /// Words that are compared as floats are normal ones, for where a program has denormal ones taken for zero.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn floats_are_normal() {
+        /// Runs `work` in such a program.
+        fn without_denormals(work: impl FnOnce()) {
+            /// The flags for operands and for results, in the register for such.
+            const ZERO: u32 = 1 << 6 | 1 << 15;
+            let mut before = 0u32;
+            // SAFETY: no float is computed until it is as before, but for comparisons.
+            unsafe {
+                asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack));
+                let during = before | ZERO;
+                asm!("ldmxcsr [{}]", in(reg) &raw const during, options(nostack));
+                work();
+                asm!("ldmxcsr [{}]", in(reg) &raw const before, options(nostack));
+            }
+        }
+        for instructions in [Instructions::Avx2, Instructions::Avx512] {
+            if instructions <= Instructions::detect() {
+                for (n, range) in [(300, 1 << 12), (10_000, 1 << 20), (10_000, 1 << 50)] {
+                    let keys: Vec<u64> = spread(n, range);
+                    without_denormals(|| {
+                        check(instructions, &keys, Nothing);
+                        check(instructions, &keys, Fixed::<8>);
+                    });
+                }
             }
         }
     }

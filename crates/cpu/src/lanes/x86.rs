@@ -8,8 +8,10 @@ use super::{Lanes, Rests, Sorted, Vectored};
 use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::splitters::Tree;
+use floats::{HalfFloats, WideFloats};
 use rests::{Half16, Wide16};
 
+mod floats;
 mod rests;
 mod search;
 
@@ -129,6 +131,7 @@ impl Sorted for Wide32 {
 
 impl Lanes for Wide32 {
     type Rests = Wide16;
+    type Distances = Wide32;
     const PICKS: bool = true;
 
     #[inline(always)]
@@ -189,15 +192,15 @@ impl Lanes for Wide32 {
         }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u32, counts: __m512i, row: u8) -> __m512i {
+        load_row(from: *const u32, counts: __m512i, row: u8, others: __m512i) -> __m512i {
             let row = _mm512_set1_epi32(i32::from(row));
             let full = _mm512_cmpgt_epu32_mask(counts, row);
-            _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), full, from.cast())
+            _mm512_mask_loadu_epi32(others, full, from.cast())
         }
-        pad(a: __m512i, counts: __m512i, row: u8) -> __m512i {
+        pad(a: __m512i, counts: __m512i, row: u8, others: __m512i) -> __m512i {
             let row = _mm512_set1_epi32(i32::from(row));
             let full = _mm512_cmpgt_epu32_mask(counts, row);
-            _mm512_mask_mov_epi32(_mm512_set1_epi32(-1), full, a)
+            _mm512_mask_mov_epi32(others, full, a)
         }
         transpose(rows: &mut [__m512i]) {
             let r: &mut [__m512i; 16] = rows.try_into().unwrap_unchecked();
@@ -266,6 +269,7 @@ impl Sorted for Wide64 {
 
 impl Lanes for Wide64 {
     type Rests = Wide32;
+    type Distances = WideFloats;
     const PICKS: bool = true;
 
     #[inline(always)]
@@ -336,15 +340,15 @@ impl Lanes for Wide64 {
         }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u64, counts: __m512i, row: u8) -> __m512i {
+        load_row(from: *const u64, counts: __m512i, row: u8, others: __m512i) -> __m512i {
             let row = _mm512_set1_epi64(i64::from(row));
             let full = _mm512_cmpgt_epu64_mask(counts, row);
-            _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), full, from.cast())
+            _mm512_mask_loadu_epi64(others, full, from.cast())
         }
-        pad(a: __m512i, counts: __m512i, row: u8) -> __m512i {
+        pad(a: __m512i, counts: __m512i, row: u8, others: __m512i) -> __m512i {
             let row = _mm512_set1_epi64(i64::from(row));
             let full = _mm512_cmpgt_epu64_mask(counts, row);
-            _mm512_mask_mov_epi64(_mm512_set1_epi32(-1), full, a)
+            _mm512_mask_mov_epi64(others, full, a)
         }
         transpose(rows: &mut [__m512i]) {
             let r: &mut [__m512i; 8] = rows.try_into().unwrap_unchecked();
@@ -421,6 +425,7 @@ impl Sorted for Half32 {
 
 impl Lanes for Half32 {
     type Rests = Half16;
+    type Distances = Half32;
     const PICKS: bool = false;
 
     unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
@@ -469,14 +474,14 @@ impl Lanes for Half32 {
         }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u32, counts: __m256i, row: u8) -> __m256i {
+        load_row(from: *const u32, counts: __m256i, row: u8, others: __m256i) -> __m256i {
             let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
             let words = _mm256_maskload_epi32(from.cast(), full);
-            _mm256_or_si256(words, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+            _mm256_blendv_epi8(others, words, full)
         }
-        pad(a: __m256i, counts: __m256i, row: u8) -> __m256i {
+        pad(a: __m256i, counts: __m256i, row: u8, others: __m256i) -> __m256i {
             let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
-            _mm256_or_si256(a, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+            _mm256_blendv_epi8(others, a, full)
         }
         transpose(rows: &mut [__m256i]) {
             let r: &mut [__m256i; 8] = rows.try_into().unwrap_unchecked();
@@ -548,6 +553,7 @@ impl Sorted for Half64 {
 
 impl Lanes for Half64 {
     type Rests = Half32;
+    type Distances = HalfFloats;
     const PICKS: bool = false;
 
     unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
@@ -599,14 +605,14 @@ impl Lanes for Half64 {
         turned(a: __m256i) -> __m256i { _mm256_permute4x64_epi64::<0b00_01_10_11>(a) }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u64, counts: __m256i, row: u8) -> __m256i {
+        load_row(from: *const u64, counts: __m256i, row: u8, others: __m256i) -> __m256i {
             let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
             let words = _mm256_maskload_epi64(from.cast(), full);
-            _mm256_or_si256(words, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+            _mm256_blendv_epi8(others, words, full)
         }
-        pad(a: __m256i, counts: __m256i, row: u8) -> __m256i {
+        pad(a: __m256i, counts: __m256i, row: u8, others: __m256i) -> __m256i {
             let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
-            _mm256_or_si256(a, _mm256_xor_si256(full, _mm256_set1_epi32(-1)))
+            _mm256_blendv_epi8(others, a, full)
         }
         transpose(rows: &mut [__m256i]) {
             let r: &mut [__m256i; 4] = rows.try_into().unwrap_unchecked();

@@ -10,10 +10,8 @@
 //! bins evenly, whatever the range. Nothing is counted before: a bin has 32 rows for 8 keys or 9.
 //! Where keys crowd, one is full before all keys have a row, and nothing has been written yet.
 //!
-//! Slots are a matrix, with a row for each key that a bin may have and a column for each bin. Where
-//! records are to stay in order, a word in the network is the key's distance from the least of its
-//! bin, and below that its row; rows were given in order, so no two words are equal, and each leads
-//! to its payload.
+//! Slots are a matrix, with a row for each key that a bin may have and a column for each bin. They are sorted and
+//! collected as [`Whole`] keys, or as [`Halves`].
 
 use std::mem::MaybeUninit;
 use std::slice;
@@ -21,7 +19,8 @@ use std::slice;
 use sweepsort_core::Word;
 
 use super::halves::Halves;
-use super::{network, tally};
+use super::tally;
+use super::whole::Whole;
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::Placing;
@@ -139,16 +138,17 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
                 moves: !self.from.is_at(self.to),
             };
             if const { P::NONE }
-                && let Some(slots) = Slots::<L::Rests, P>::new(n, memory, bytes, payload, None)
+                && let Some(slots) = Slots::<L::Rests, P>::new(n, memory, bytes, payload)
                 && let placing = Placing::new(least, range, slots.bins)
                 && let Some(halves) = Halves::<L, P>::new(&slots, placing)
             {
                 return bucket.sort::<L, _>(&slots, placing, &halves);
             }
-            let Some(slots) = Slots::<L, P>::new(n, memory, bytes, payload, None) else {
+            let Some(slots) = Slots::<L, P>::new(n, memory, bytes, payload) else {
                 return false;
             };
-            bucket.sort::<L, _>(&slots, Placing::new(least, range, slots.bins), &slots)
+            let placing = Placing::new(least, range, slots.bins);
+            bucket.sort::<L, _>(&slots, placing, &Whole::<L, P>::new(&slots, placing))
         }
     }
 }
@@ -238,24 +238,15 @@ pub(super) struct Slots<L: Sorted, P> {
     /// From a row to the next, in keys.
     stride: usize,
     payload: P,
-    /// Where the bits are that tell the row from others, if keys are to have them.
-    row_shift: Option<u32>,
 }
 
 impl<L: Sorted, P: Payload> Slots<L, P> {
-    /// Empty slots for `n` records; or none, for there is too little memory. With a `row_shift` keys leave
-    /// [`ROW_BITS`] bits from there on for their row, by which those that agree above are in order.
+    /// Empty slots for `n` records; or none, for there is too little memory.
     ///
     /// # Safety
     /// The memory has so many bytes, starts on a line, and nobody else uses it while the slots live.
     #[inline(always)]
-    pub(super) unsafe fn new(
-        n: usize,
-        memory: *mut u8,
-        bytes: usize,
-        payload: P,
-        row_shift: Option<u32>,
-    ) -> Option<Self> {
+    pub(super) unsafe fn new(n: usize, memory: *mut u8, bytes: usize, payload: P) -> Option<Self> {
         let record = size_of::<L::Word>() + payload.bytes();
         let bins = wanted(n).min(most_bins(bytes, record));
         if n > bins * BIN_MEAN_MAX {
@@ -275,7 +266,6 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
                 counts,
                 stride,
                 payload,
-                row_shift,
             })
         }
     }
@@ -421,133 +411,21 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         counts.iter().fold(0, |most, &count| most.max(count))
     }
 
+    /// The payloads' slots of the bins from `bin` on, [`ROWS`] for each.
+    #[inline(always)]
+    pub(super) fn payloads(&self, bin: usize) -> *const u8 {
+        let first = bin << ROW_BITS;
+        self.payloads.wrapping_add(first * self.payload.bytes())
+    }
+
+    /// How payloads are moved.
+    pub(super) fn payload(&self) -> P {
+        self.payload
+    }
+
     /// The place of the keys that some bins have in row `r`.
     #[inline(always)]
     pub(super) fn row(&self, r: usize, bin: usize) -> *const L::Word {
         self.keys.wrapping_add(r * self.stride + bin)
-    }
-}
-
-impl<L: Lanes, P: Payload> Collect<L::Word, P> for Slots<L, P> {
-    #[inline(always)]
-    unsafe fn collect(&self, bin: usize, to: Columns<L::Word, P>, sum: usize, room: usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self.most(bin) {
-                0 => {}
-                1..=8 => self.collect_rows::<8>(bin, to, sum, room),
-                9..=16 => self.collect_rows::<16>(bin, to, sum, room),
-                17..=24 => self.collect_rows::<24>(bin, to, sum, room),
-                _ => self.collect_rows::<32>(bin, to, sum, room),
-            }
-        }
-    }
-}
-
-impl<L: Lanes, P: Payload> Slots<L, P> {
-    /// Sorts and writes bins of which none has more than `R` records.
-    #[inline(always)]
-    unsafe fn collect_rows<const R: usize>(
-        &self,
-        bin: usize,
-        to: Columns<L::Word, P>,
-        sum: usize,
-        room: usize,
-    ) {
-        // SAFETY: the vectors are of rows that are there, and only lanes that have a key are read.
-        // Whole vectors are written, and what is beyond a bin's keys is overwritten by the next bin's;
-        // where that would pass the end, they go to a place that has room, and only the keys to
-        // where they belong.
-        unsafe {
-            let mut ends = MaybeUninit::<[L::Word; (LANES_MAX + 1) * ROWS]>::uninit();
-            let fits = sum + R.next_multiple_of(L::LANES) <= room;
-            let out = if fits {
-                to.keys_start()
-            } else {
-                ends.as_mut_ptr().cast()
-            };
-            let stable = !P::NONE;
-            let counts = L::widen(self.counts.add(bin));
-            let ones = L::splat(L::Word::MAX);
-            let mut rows = [ones; R];
-            for (r, row) in rows.iter_mut().enumerate() {
-                *row = L::load_row(self.row(r, bin), counts, r as u8);
-            }
-            if let Some(shift) = self.row_shift {
-                for (r, row) in rows.iter_mut().enumerate() {
-                    let number = L::splat(L::Word::truncate(r as u128));
-                    *row = L::or(*row, L::shl(number, shift));
-                }
-            }
-            let mut least = ones;
-            if stable {
-                for row in &rows {
-                    least = L::min(least, *row);
-                }
-                for (r, row) in rows.iter_mut().enumerate() {
-                    let number = L::splat(L::Word::truncate(r as u128));
-                    let word = L::or(L::shl(L::sub(*row, least), ROW_BITS), number);
-                    *row = L::pad(word, counts, r as u8);
-                }
-            }
-            network::sort::<L, R>(&mut rows);
-            let mut columns = [ones; ROWS];
-            columns[..R].copy_from_slice(&rows);
-            let blocks = R.div_ceil(L::LANES);
-            for block in columns[..blocks * L::LANES].chunks_exact_mut(L::LANES) {
-                L::transpose(block);
-            }
-            let mut least_keys = [L::Word::ZERO; LANES_MAX];
-            if stable {
-                L::store(least_keys.as_mut_ptr(), least);
-            }
-            // Slots of payloads, in order.
-            let mut found = MaybeUninit::<[L::Word; (LANES_MAX + 1) * ROWS]>::uninit();
-            let found: *mut L::Word = found.as_mut_ptr().cast();
-            let mut at = 0;
-            for lane in 0..L::LANES {
-                let count = usize::from(*self.counts.add(bin + lane));
-                if !stable {
-                    for block in 0..blocks {
-                        let sorted = columns[block * L::LANES + lane];
-                        L::store(out.add(at + block * L::LANES), sorted);
-                    }
-                } else {
-                    let least = L::splat(least_keys[lane]);
-                    let number = L::splat(L::Word::mask(&(0..ROW_BITS)));
-                    let first = (bin + lane) << ROW_BITS;
-                    let slots = self.payloads.add(first * self.payload.bytes());
-                    let first = L::splat(L::Word::truncate(first as u128));
-                    for block in 0..blocks {
-                        let sorted = columns[block * L::LANES + lane];
-                        let at = at + block * L::LANES;
-                        L::store(out.add(at), L::add(L::shr(sorted, ROW_BITS), least));
-                        let numbers = L::and(sorted, number);
-                        match self.payload.bytes() {
-                            4 if L::PICKS && fits => {
-                                let to = to.payload_at(at).cast();
-                                L::pick_4::<R>(slots.cast(), numbers, to);
-                            }
-                            8 if L::PICKS && fits => {
-                                let to = to.payload_at(at).cast();
-                                L::pick_8::<R>(slots.cast(), numbers, to);
-                            }
-                            _ => L::store(found.add(at), L::or(numbers, first)),
-                        }
-                    }
-                }
-                at += count;
-            }
-            // What no instructions pick: by one loop for all bins, whose end is foreseen more often than theirs.
-            if stable && !(L::PICKS && fits && matches!(self.payload.bytes(), 4 | 8)) {
-                for i in 0..sum {
-                    let slot = (*found.add(i)).low_usize();
-                    to.store_payload(i, self.payload.load(self.payloads, slot));
-                }
-            }
-            if !fits {
-                to.keys_start().copy_from_nonoverlapping(out, sum);
-            }
-        }
     }
 }

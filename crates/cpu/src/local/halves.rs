@@ -14,6 +14,7 @@ use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
+use super::bases::{self, Bases};
 use super::bins::{BINS_TOGETHER, Collect, ROWS, Slots};
 use super::network;
 use crate::columns::{Columns, Payload};
@@ -24,28 +25,15 @@ type Half<L> = <<L as Lanes>::Rests as Sorted>::Word;
 
 /// Whether half a word tells the keys of each bin apart.
 pub(super) fn serve<W: Word>(placing: Placing<W>) -> bool {
-    // Of long distances a placing leaves the lowest bits out, so a bin may end later by as much as they tell. What is
-    // rounded, twice for a step and once for an offset, is less than four.
-    let omitted = 1 << (W::BITS - placing.zeros).saturating_sub(32);
-    (step(placing) >> 32) + omitted + 4 < 1 << (W::BITS / 2)
-}
-
-/// How far a bin begins behind the one before, times 2^32, rounded down.
-fn step<W: Word>(placing: Placing<W>) -> u128 {
-    // Distances, shifted up by the placing's zeros, have a place for each 2^BITS / scale.
-    (1u128 << (W::BITS - placing.zeros + 32)) / u128::from(placing.scale)
+    bases::width(placing) < 1 << (W::BITS / 2)
 }
 
 /// Slots for lower halves of keys, and where bins begin: each key of a bin is at or above its base, and by less than
 /// half a word tells.
 pub(super) struct Halves<'a, L: Lanes, P> {
     slots: &'a Slots<L::Rests, P>,
-    least: L::Word,
-    /// From a base to the next: see [`step`].
-    step: u128,
-    /// How far the bases of bins that are sorted together are from the first of them, rounded down,
-    offsets: [L::Word; BINS_TOGETHER],
-    /// and the lower halves of that.
+    bases: Bases<L::Word>,
+    /// The lower halves of their offsets.
     low: [Half<L>; BINS_TOGETHER],
 }
 
@@ -56,14 +44,13 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
         if !serve(placing) {
             return None;
         }
-        let step = step(placing);
-        let offsets = std::array::from_fn(|bin| L::Word::truncate((bin as u128 * step) >> 32));
+        let bases = Bases::new(placing);
         Some(Halves {
             slots,
-            least: placing.least,
-            step,
-            offsets,
-            low: offsets.map(|offset| Half::<L>::truncate(offset.widen())),
+            low: bases
+                .offsets
+                .map(|offset| Half::<L>::truncate(offset.widen())),
+            bases,
         })
     }
 
@@ -84,8 +71,7 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
             let mut ends = MaybeUninit::<[L::Word; (BINS_TOGETHER + 1) * ROWS]>::uninit();
             let fits = sum + R <= room;
             let out = if fits { to } else { ends.as_mut_ptr().cast() };
-            let start = L::Word::truncate((bin as u128 * self.step) >> 32);
-            let first = self.least.wrapping_add(start);
+            let first = self.bases.of(bin);
             let counts = slots.counts(bin);
             let own = L::Rests::widen(counts.as_ptr());
             let bases = L::Rests::bases(Half::<L>::truncate(first.widen()), self.low.as_ptr());
@@ -104,7 +90,7 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
             }
             let mut at = 0;
             for (lane, &count) in counts.iter().enumerate() {
-                let base = first.wrapping_add(self.offsets[lane]);
+                let base = first.wrapping_add(self.bases.offsets[lane]);
                 // What was a square's column is its row now.
                 let column = sorted.add(lane % square * lanes + lane / square * square);
                 for r in (0..R).step_by(square) {

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The row is what keeps records with equal keys in order. It has room where keys differ in no more than 27 bits,
-//! as those of a bucket mostly do.
+//! as those of a bucket mostly do; and where they differ in less than 26, words may be compared as
+//! [distances](Lanes::Distances).
 //!
 //! Payloads may be padding, in part or as a whole. No comparison depends on them, for no two words of a bin agree in
 //! key and row.
@@ -17,9 +18,10 @@ use std::ptr;
 
 use sweepsort_core::Word;
 
-use super::bins::{AHEAD, Collect, LANES_MAX, ROW_BITS, ROWS, Slots};
+use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots};
+use super::whole::sorted;
 use crate::columns::{Ahead, Columns, Nothing, Payload, fetch_start};
-use crate::lanes::{Lanes, Vectored};
+use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::Placing;
 use crate::tuning::IN_CACHE_BYTES;
 
@@ -31,6 +33,16 @@ const KEY_SHIFT: u32 = HALF + ROW_BITS;
 const STRIP: usize = 256;
 /// Words that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX / 2 + 1) * ROWS;
+
+/// The least key of a word in the network.
+fn start<N: Sorted>() -> N::Word {
+    N::LEAST >> KEY_SHIFT
+}
+
+/// The key of those that are none, whatever their row: greater than that of any other.
+fn end<N: Sorted>() -> N::Word {
+    (N::GREATEST >> KEY_SHIFT).wrapping_sub(N::Word::truncate(1))
+}
 
 /// A bucket of such records.
 pub(super) struct Joined<'a, W, P> {
@@ -75,46 +87,88 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         [least, greatest].map(u64::from)
     }
 
-    /// Puts each record to the next free row of its bin; or returns false, for a bin has no more.
+    /// Puts each record to the next free row of its bin, its word above `base`; or returns false, for a bin has no
+    /// more.
     #[inline(always)]
     unsafe fn fill<L: Lanes, const FETCHES: bool>(
         &self,
         slots: &Slots<L, Nothing>,
         placing: Placing<L::Word>,
+        base: L::Word,
     ) -> bool {
         let mut joined = [MaybeUninit::<L::Word>::uninit(); STRIP];
         let mut places = [0u32; STRIP];
         // SAFETY: the pieces are there, and a place is below the number of bins.
         unsafe {
             let low = L::splat(L::Word::mask(&(0..HALF)));
-            let least = L::splat(placing.least);
+            let base = L::splat(base);
             let mut ahead = Ahead::new(
                 [(self.words.cast(), size_of::<u64>()), (ptr::null(), 0)],
                 self.next,
             );
-            self.each().all(|(words, n)| {
+            // No closure, which would not be compiled for the lanes.
+            for (words, n) in self.each() {
                 let words: *const L::Word = words.cast();
-                (0..n).step_by(STRIP).all(|start| {
+                for start in (0..n).step_by(STRIP) {
                     let own = STRIP.min(n - start);
                     ahead.fetch(own);
                     for at in (0..own).step_by(L::LANES) {
                         let words = L::load_some(words.add(start + at), own - at);
                         let keys = L::and(words, low);
                         L::store_32(places.as_mut_ptr().add(at), L::places(keys, &placing));
-                        let keys = L::shl(L::sub(keys, least), KEY_SHIFT);
+                        let keys = L::shl(L::sub(keys, base), KEY_SHIFT);
                         let words = L::or(keys, L::shr(words, HALF));
                         L::store(joined.as_mut_ptr().add(at).cast(), words);
                     }
                     let joined = joined.as_ptr();
-                    slots.put_all::<FETCHES>(&places[..own], |i| (*joined.add(i), ()))
-                })
-            })
+                    if !slots.put_all::<FETCHES>(&places[..own], |i| (*joined.add(i), ())) {
+                        return false;
+                    }
+                }
+            }
+            true
         }
     }
 
-    /// Writes sorted words, whose keys are from `least` on, to the places from `done` on.
+    /// Sorts bins of which none has more than `R` records, and writes their words to the start of `to`.
     #[inline(always)]
-    unsafe fn part<L: Lanes>(&self, sorted: &[MaybeUninit<L::Word>], least: L::Word, done: usize) {
+    unsafe fn collect_rows<L, N, const R: usize>(
+        slots: &Slots<L, Nothing>,
+        bin: usize,
+        to: *mut L::Word,
+    ) where
+        L: Lanes,
+        N: Sorted<Word = L::Word, Vector = L::Vector>,
+    {
+        // SAFETY: the rows are there, and only lanes that have a word are read. Whole vectors are written, and what is
+        // beyond a bin's words is overwritten by the next bin's; there is room for what is beyond the last.
+        unsafe {
+            let counts = slots.counts(bin);
+            let own = L::widen(counts.as_ptr());
+            let others = L::splat(end::<N>() << KEY_SHIFT);
+            let mut rows = [others; R];
+            for (r, row) in rows.iter_mut().enumerate() {
+                let number = L::splat(L::Word::truncate((r as u128) << HALF));
+                let words = L::load_row(slots.row(r, bin), own, r as u8, others);
+                *row = L::or(words, number);
+            }
+            let columns = sorted::<L, N, R>(rows);
+            let mut at = 0;
+            for (lane, &count) in counts.iter().enumerate() {
+                for block in 0..R.div_ceil(L::LANES) {
+                    L::store(
+                        to.add(at + block * L::LANES),
+                        columns[block * L::LANES + lane],
+                    );
+                }
+                at += usize::from(count);
+            }
+        }
+    }
+
+    /// Writes sorted words, whose keys are above `base`, to the places from `done` on.
+    #[inline(always)]
+    unsafe fn part<L: Lanes>(&self, sorted: &[MaybeUninit<L::Word>], base: L::Word, done: usize) {
         // SAFETY: whole vectors are written where there is room, and what is beyond the last word is overwritten
         // by the words that follow; at the end, no more than there are.
         unsafe {
@@ -123,7 +177,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             let room = self.n - done;
             for at in (0..sorted.len()).step_by(L::LANES) {
                 let words = L::load_some(sorted.as_ptr().add(at).cast(), sorted.len() - at);
-                let own = L::add(L::shr(words, KEY_SHIFT), L::splat(least));
+                let own = L::add(L::shr(words, KEY_SHIFT), L::splat(base));
                 if at + L::LANES <= room {
                     L::store_32(keys.add(at), own);
                     L::store_32(payloads.add(at), words);
@@ -158,34 +212,58 @@ impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
         unsafe {
             let [least, greatest] = self.extremes();
             let range = greatest - least;
-            if range >> (u64::BITS - KEY_SHIFT) > 0 || range < (n / (ROWS / 2)).max(1) as u64 {
+            let [least, range] = [least, range].map(|key| L::Word::truncate(key.into()));
+            if range < L::Word::truncate((n / (ROWS / 2)).max(1) as u128) {
                 return false;
             }
-            let Some(slots) = Slots::<L, _>::new(n, self.memory, self.bytes, Nothing, Some(HALF))
-            else {
+            if range < end::<L::Distances>().wrapping_sub(start::<L::Distances>()) {
+                return self.sort::<L, L::Distances>(least, range);
+            }
+            range < end::<L>().wrapping_sub(start::<L>()) && self.sort::<L, L>(least, range)
+        }
+    }
+}
+
+impl<W: Word, P: Payload> Joined<'_, W, P> {
+    /// Sorts records whose keys are from the least on, over a range, by words of what the network sorts.
+    ///
+    /// # Safety
+    /// As [`run`](Vectored::run).
+    #[inline(always)]
+    unsafe fn sort<L, N>(&self, least: L::Word, range: L::Word) -> bool
+    where
+        L: Lanes,
+        N: Sorted<Word = L::Word, Vector = L::Vector>,
+    {
+        let n = self.n;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let Some(slots) = Slots::<L, _>::new(n, self.memory, self.bytes, Nothing) else {
                 return false;
             };
-            let [least, range] = [least, range].map(|key| L::Word::truncate(key.into()));
             let placing = Placing::new(least, range, slots.bins);
+            let base = least.wrapping_sub(start::<N>());
             let filled = match self.fetches && n * size_of::<u64>() > IN_CACHE_BYTES {
-                true => self.fill::<L, true>(&slots, placing),
-                false => self.fill::<L, false>(&slots, placing),
+                true => self.fill::<L, true>(&slots, placing, base),
+                false => self.fill::<L, false>(&slots, placing, base),
             };
             if !filled {
                 return false;
             }
             let mut sorted = [MaybeUninit::<L::Word>::uninit(); SORTED];
+            let to = sorted.as_mut_ptr().cast();
             let mut done = 0;
             for bin in (0..slots.bins).step_by(L::LANES) {
                 let sum = slots.sum(bin);
                 self.to.from(done).fetch(AHEAD..AHEAD + sum);
-                let room = Columns::new(
-                    sorted.as_mut_ptr().cast(),
-                    std::ptr::dangling_mut(),
-                    Nothing,
-                );
-                slots.collect(bin, room, sum, SORTED);
-                self.part::<L>(&sorted[..sum], least, done);
+                match slots.most(bin) {
+                    0 => {}
+                    1..=8 => Self::collect_rows::<L, N, 8>(&slots, bin, to),
+                    9..=16 => Self::collect_rows::<L, N, 16>(&slots, bin, to),
+                    17..=24 => Self::collect_rows::<L, N, 24>(&slots, bin, to),
+                    _ => Self::collect_rows::<L, N, 32>(&slots, bin, to),
+                }
+                self.part::<L>(&sorted[..sum], base, done);
                 done += sum;
             }
             true
@@ -255,6 +333,10 @@ mod tests {
         sorted
     }
 
+    /// The most values from the least key to the greatest for words that are compared as integers, and as floats.
+    const AS_INTEGERS: usize = (1 << 27) - 2;
+    const AS_FLOATS: usize = 0x3fe_ffff;
+
     /// Keys of a narrow range, many of them equal, stably; of others it is told.
     #[test]
     fn words_are_sorted_stably_or_refused() {
@@ -264,8 +346,10 @@ mod tests {
             }
             for n in [2, 33, 64, 255, 256, 257, 1000, 10_000, 40_000] {
                 for (range, done) in [
-                    (1 << 27, true),
-                    ((1 << 27) + 1, false),
+                    (AS_INTEGERS, true),
+                    (AS_INTEGERS + 1, false),
+                    (AS_FLOATS, true),
+                    (AS_FLOATS + 1, true),
                     (n / 4 + 2, true),
                     (1, false),
                 ] {
@@ -280,12 +364,16 @@ mod tests {
                         assert_eq!(sorted, done, "{n} keys of {range} values");
                     }
                 }
-                // As many of the greatest as a bin has rows, whose last word is as an empty slot; next to the
+                // As many of the greatest as a bin has rows, whose last word is next to an empty slot's; next to the
                 // greatest number there is.
-                if n > 64 {
-                    let least = u32::MAX - ((1 << 27) - 1);
-                    let others =
-                        |i: usize| least + (i as u32).wrapping_mul(0x9e37_79b9) % (1 << 26);
+                for range in [AS_FLOATS, AS_INTEGERS] {
+                    if n <= 64 {
+                        continue;
+                    }
+                    let least = u32::MAX - (range as u32 - 1);
+                    let others = |i: usize| {
+                        least + (i as u32).wrapping_mul(0x9e37_79b9) % (range as u32 / 4 * 3)
+                    };
                     let mut keys: Vec<u32> = (0..n).map(others).collect();
                     keys[0] = least;
                     keys[n - ROWS..].fill(u32::MAX);
