@@ -74,14 +74,14 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Shifted down.
     unsafe fn shr(a: Self::Vector, bits: u32) -> Self::Vector;
-    /// The lanes whose count is above `row`, from memory; others in the others.
+    /// The lanes whose count is above `row`, from memory; those of `others` elsewhere.
     unsafe fn load_row(
         from: *const Self::Word,
         counts: Self::Vector,
         row: u8,
         others: Self::Vector,
     ) -> Self::Vector;
-    /// `a`, with others in the lanes whose count is at most `row`.
+    /// `a`, with the lanes of `others` where the count is at most `row`.
     unsafe fn pad(
         a: Self::Vector,
         counts: Self::Vector,
@@ -147,9 +147,10 @@ pub(crate) trait Vectored {
     unsafe fn run<L: Lanes>(self) -> Self::Output;
 }
 
-/// Does some work by vectors of words as wide as `W`; or returns the work, for there are none. Only what can run is
-/// compiled, here and in other places that ask an `if const`: the many types of records have little else in common
-/// with a constant that says so.
+/// Does some work by vectors of words as wide as `W`; or returns the work, for there are none.
+///
+/// There are some ninety types of sorts, most of which no vectors serve. So here, and wherever else an `if const` asks,
+/// only what can run for a type is compiled.
 ///
 /// # Safety
 /// The machine has the instructions, and what the work itself wants is given.
