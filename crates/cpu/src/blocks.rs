@@ -264,8 +264,9 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             {
                 let mut counters = Counters::new();
                 let mut found = Counters::new();
+                let keys = room.columns().keys_start();
                 let put = |codes: &[W], buckets: &[u16]| {
-                    let store = |i, at| room.store_key(at, codes[i]);
+                    let store = |i, at| keys.add(at).write(codes[i]);
                     let take = |bucket| self.take(bucket, places, open);
                     room.put_all(buckets, take, store);
                 };

@@ -293,9 +293,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
-                let joined = side == Side::Room;
+                let in_room = side == Side::Room;
                 if !is_local(&bucket) {
-                    if const { Self::JOINED } && joined {
+                    if const { Self::JOINED } && in_room {
                         return self.go_on(&self.bring(bucket), self.data, Side::Data);
                     }
                     return self.go_on(bucket, self.columns(side), side);
@@ -306,7 +306,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     false => self.data.from(bucket.start),
                 };
                 let all = 0..bucket.n;
-                let from = if const { Self::JOINED } && joined {
+                let from = if const { Self::JOINED } && in_room {
                     let (words, pieces) = (self.room.words(), [&bucket.pieces, next]);
                     let sorted = self.local.sort_words(words, pieces, bucket.n, to, own);
                     self.note_moved(2 * bucket.n * self.data.record_bytes());

@@ -64,17 +64,6 @@ impl<W: Word, P: Payload> Room<W, P> {
         }
     }
 
-    /// Writes the key of record `i`, which has no payload.
-    ///
-    /// # Safety
-    /// As [`store`](Self::store).
-    #[inline(always)]
-    pub(crate) unsafe fn store_key(self, i: usize, key: W) {
-        debug_assert!(P::NONE);
-        // SAFETY: the caller's promise.
-        unsafe { self.0.keys_start().add(i).write(key) }
-    }
-
     /// Puts records to the next places of their buckets: `take(bucket)` gives that place, `store(i, place)` puts the
     /// `i`-th record there.
     #[inline(always)]
