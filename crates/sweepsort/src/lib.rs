@@ -34,6 +34,26 @@ pub use sweepsort_core::{
     Report, Result, Stage,
 };
 pub use sweepsort_cpu::Instructions;
+/// Makes a struct a key that sorts lexicographically, field by field in the order of declaration.
+///
+/// Every field must be a `RadixKey` itself; a field of type `std::cmp::Reverse<T>` sorts
+/// descending. The struct must be `Copy`.
+///
+/// ```
+/// use sweepsort::RadixKey;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, RadixKey)]
+/// struct Event {
+///     day: u16,
+///     urgency: std::cmp::Reverse<u8>,
+/// }
+///
+/// let event = |day, urgency| Event { day, urgency: std::cmp::Reverse(urgency) };
+/// let mut events = [event(2, 1), event(1, 3), event(1, 9)];
+/// sweepsort::sort(&mut events)?;
+/// assert_eq!(events, [event(1, 9), event(1, 3), event(2, 1)]);
+/// # Ok::<(), sweepsort::Error>(())
+/// ```
 pub use sweepsort_derive::RadixKey;
 
 /// Sorts keys in place, in ascending order.

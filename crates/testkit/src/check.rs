@@ -102,11 +102,8 @@ impl fmt::Display for Fingerprint {
 /// The fingerprint of the multiset of these keys. `O(n)`, no memory.
 pub fn fingerprint<K: Ordered>(keys: &[K]) -> Fingerprint {
     let sum = |keys: &[K]| {
-        keys.iter().fold(0u128, |sum, key| {
-            // A hash times itself, twisted: different hashes add different 128-bit terms.
-            let hash = hash(key.raw());
-            sum.wrapping_add(u128::from(hash) * u128::from(hash ^ 0x9e37_79b9_7f4a_7c15))
-        })
+        keys.iter()
+            .fold(0u128, |sum, key| sum.wrapping_add(term(hash(key.raw()))))
     };
     Fingerprint {
         keys: keys.len() as u64,
@@ -118,6 +115,13 @@ pub fn fingerprint<K: Ordered>(keys: &[K]) -> Fingerprint {
             })
         },
     }
+}
+
+/// What something with this hash adds to a fingerprint.
+#[inline(always)]
+fn term(hash: u64) -> u128 {
+    // A hash times itself, twisted: different hashes add different 128-bit terms.
+    u128::from(hash) * u128::from(hash ^ 0x9e37_79b9_7f4a_7c15)
 }
 
 #[inline(always)]
@@ -134,6 +138,19 @@ fn hash(raw: u128) -> u64 {
 /// Whether two slices hold the same keys, equally often; by [`fingerprint`].
 pub fn same_multiset<K: Ordered>(a: &[K], b: &[K]) -> bool {
     a.len() == b.len() && fingerprint(a) == fingerprint(b)
+}
+
+/// The same of pairs of keys and values, as many in one as in the other.
+pub(crate) fn same_pairs(
+    a: impl Iterator<Item = (u128, u128)>,
+    b: impl Iterator<Item = (u128, u128)>,
+) -> bool {
+    fn sum(pairs: impl Iterator<Item = (u128, u128)>) -> u128 {
+        pairs.fold(0, |sum, (key, value)| {
+            sum.wrapping_add(term(mix(hash(key).rotate_left(32) ^ hash(value))))
+        })
+    }
+    sum(a) == sum(b)
 }
 
 /// An index entry: `u32` or `u64`.
@@ -244,6 +261,20 @@ mod tests {
             ..Wanted::default()
         };
         assert_eq!(first_disorder(&[3i8, 3, -1, 0], &descending), Some(3));
+    }
+
+    /// Which value is with which key tells pairs apart, and their order does not.
+    #[test]
+    fn pairs_stay_together() {
+        let pairs: Vec<(u128, u128)> = (0..1000).map(|i| (i % 7, (i << 64) | (i % 3))).collect();
+        let same = |other: Vec<(u128, u128)>| same_pairs(pairs.iter().copied(), other.into_iter());
+        assert!(same(pairs.iter().rev().copied().collect()));
+        assert!(!same(
+            pairs.iter().map(|&(key, value)| (value, key)).collect()
+        ));
+        let mut other = pairs.clone();
+        (other[5].1, other[998].1) = (pairs[998].1, pairs[5].1);
+        assert!(!same(other));
     }
 
     #[test]

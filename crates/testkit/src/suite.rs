@@ -714,20 +714,21 @@ impl<K: Ordered> Prepared for Typed<K> {
                 let ties = self.bits.len() < K::BITS as usize || by.0.ties && K::NANS > 0;
                 self.check_keys(&got, by, !ties)?;
                 // Each value is still with its key: the same pairs, in whatever order.
-                let pairs = |keys: &[K], values: &[u8]| {
-                    let mut pairs: Vec<(u128, u128)> = (0..n)
-                        .map(|i| {
-                            let mut value = [0; 16];
-                            value[..value_bytes]
-                                .copy_from_slice(&values[i * value_bytes..(i + 1) * value_bytes]);
-                            (keys[i].raw(), u128::from_le_bytes(value))
-                        })
-                        .collect();
-                    pairs.sort_unstable();
-                    pairs
+                let pair = |keys: &[K], values: &[u8], i: usize| {
+                    let mut value = [0; 16];
+                    value[..value_bytes].copy_from_slice(&values[i * value_bytes..][..value_bytes]);
+                    (keys[i].raw(), u128::from_le_bytes(value))
                 };
-                let (found, expected) = (pairs(&got, payload.bytes()), pairs(&self.keys, &values));
-                if let Some((found, expected)) = found.iter().zip(&expected).find(|(a, b)| a != b) {
+                let found = || (0..n).map(|i| pair(&got, payload.bytes(), i));
+                let expected = || (0..n).map(|i| pair(&self.keys, &values, i));
+                if !check::same_pairs(found(), expected()) {
+                    let (mut found, mut expected) =
+                        (Vec::from_iter(found()), Vec::from_iter(expected()));
+                    found.sort_unstable();
+                    expected.sort_unstable();
+                    let at = (0..n).find(|&i| found[i] != expected[i]);
+                    let at = at.expect("different pairs differ somewhere");
+                    let (found, expected) = (found[at], expected[at]);
                     return Err(format!(
                         "not the input's pairs: (key, value) ({:#x}, {:#x}) where the input has \
                          ({:#x}, {:#x}), in order of both",
@@ -757,13 +758,13 @@ impl<K: Ordered> Prepared for Typed<K> {
 
 /// A value for each key, different ones as far as the bytes allow.
 fn values(n: usize, value_bytes: usize) -> Vec<u8> {
-    (0..n)
-        .flat_map(|i| {
-            let hash = mix(i as u64 + 1);
-            let value = u128::from(mix(hash)) << 64 | u128::from(hash);
-            value.to_le_bytes().into_iter().take(value_bytes)
-        })
-        .collect()
+    let mut values = vec![0; n * value_bytes];
+    for (i, value) in values.chunks_exact_mut(value_bytes.max(1)).enumerate() {
+        let hash = mix(i as u64 + 1);
+        let all = u128::from(mix(hash)) << 64 | u128::from(hash);
+        value.copy_from_slice(&all.to_le_bytes()[..value_bytes]);
+    }
+    values
 }
 
 /// The bytes as values of `value_bytes` each.

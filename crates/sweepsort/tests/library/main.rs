@@ -3,6 +3,7 @@
 mod calls;
 mod choice;
 mod classics;
+mod derive;
 mod errors;
 mod keys;
 mod partition;

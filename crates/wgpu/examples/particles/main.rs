@@ -1,7 +1,7 @@
 //! Translucent particles, sorted by depth on the GPU in each frame and drawn back to front:
 //!
 //! ```sh
-//! cargo run --release -p sweepsort-wgpu --example particles -- [COUNT [FRAMES [WIDTHxHEIGHT [FILE]]]]
+//! cargo run --release --example particles -- [COUNT [FRAMES [WIDTHxHEIGHT [FILE]]]]
 //! ```
 //!
 //! There is no window: the last frame goes to a PNG file. `scene` has what matters, all that concerns the GPU.
