@@ -53,7 +53,7 @@ fn records_are_as_documented() -> Outcome {
         "--value-type",
         "none,u64,index",
         "-n",
-        "1e3,2^20",
+        "1e3,2^17",
         "--threads",
         "1,2",
         "-d",

@@ -200,9 +200,8 @@ impl<const N: usize> Ordered for [u8; N] {
         let masked = |key: &Self| -> [u8; N] {
             std::array::from_fn(|i| {
                 let low = 8 * (N - 1 - i) as u32;
-                (0..8)
-                    .filter(|bit| bits.contains(&(low + bit)))
-                    .fold(0, |byte, bit| byte | key[i] & 1 << bit)
+                let [start, end] = [bits.start, bits.end].map(|bit| bit.saturating_sub(low).min(8));
+                key[i] & ((1u16 << end) - (1 << start)) as u8
             })
         };
         masked(self).cmp(&masked(other))
