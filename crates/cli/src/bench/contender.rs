@@ -38,6 +38,14 @@ pub enum Run<K, V> {
 
 /// One line of the coming table.
 pub struct Contender<K, V> {
+    /// Who it is.
+    pub about: About,
+    /// How it sorts.
+    pub run: Run<K, V>,
+}
+
+/// What is known of a contender, whatever it sorts.
+pub struct About {
     /// Its name; of ours, that of the engine comes from the first report.
     pub name: String,
     /// The engine and algorithm asked for, if it is one of ours.
@@ -50,8 +58,6 @@ pub struct Contender<K, V> {
     pub total: bool,
     /// Whether its memory can be counted.
     pub counted: bool,
-    /// How it sorts.
-    pub run: Run<K, V>,
 }
 
 /// One of ours: what is asked of the library.
@@ -136,15 +142,15 @@ impl Ours {
                 with(&mut |sorter| sorter.argsort_into(keys, index))
             })),
         };
-        Ok(Contender {
+        let about = About {
             name,
             ours: Some(self.clone()),
             threads,
             stable,
             total: true,
             counted: true,
-            run,
-        })
+        };
+        Ok(Contender { about, run })
     }
 }
 
@@ -154,14 +160,16 @@ pub fn peers<K: Contested, V: Carried>(
     threads: usize,
     chosen: impl Fn(&Facts) -> bool,
 ) -> Vec<Contender<K, V>> {
-    let contender = |facts: Facts, run| Contender {
-        name: facts.name.to_owned(),
-        ours: None,
-        threads: if facts.parallel { threads } else { 1 },
-        stable: facts.stable,
-        total: facts.total,
-        counted: facts.counted,
-        run,
+    let contender = |facts: Facts, run| {
+        let about = About {
+            name: facts.name.to_owned(),
+            ours: None,
+            threads: if facts.parallel { threads } else { 1 },
+            stable: facts.stable,
+            total: facts.total,
+            counted: facts.counted,
+        };
+        Contender { about, run }
     };
     match task {
         Task::Keys => K::key_peers()

@@ -111,7 +111,7 @@ pub fn measure<K: Contested, V: Value>(
     contenders: &[Contender<K, V>],
     teams: &Teams,
     budget: f64,
-    mut step: impl FnMut(&str),
+    step: &dyn Fn(&str),
 ) -> Vec<Outcome> {
     let mut bench = Bench {
         input,
@@ -124,16 +124,16 @@ pub fn measure<K: Contested, V: Value>(
     let mut outcomes: Vec<_> = contenders
         .iter()
         .map(|contender| {
-            step(&contender.name);
+            step(&contender.about.name);
             let mut outcome = Outcome::default();
-            teams[&contender.threads].within(&mut || outcome = bench.warm_up(contender));
+            teams[&contender.about.threads].within(&mut || outcome = bench.warm_up(contender));
             outcome
         })
         .collect();
     rounds(&mut outcomes, input.copies(), budget, |i, outcome| {
         let contender = &contenders[i];
-        step(&contender.name);
-        teams[&contender.threads].within(&mut || bench.round(contender, outcome));
+        step(&contender.about.name);
+        teams[&contender.about.threads].within(&mut || bench.round(contender, outcome));
     });
     outcomes
 }
@@ -238,7 +238,7 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
         let n = self.input.n;
         let (keys, values) = (self.keys.chunks_mut(n), self.values.chunks_mut(n));
         let (records, index) = (self.records.chunks_mut(n), self.index.chunks_mut(n));
-        let threads = contender.threads;
+        let threads = contender.about.threads;
         // A peer's panic is its own defeat.
         let timed = catch_unwind(AssertUnwindSafe(|| {
             let mut first = None;
@@ -267,9 +267,10 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
     }
 
     fn verify(&self, contender: &Contender<K, V>) -> Result<(), String> {
-        let wanted = wanted(contender.total);
+        let wanted = wanted(contender.about.total);
         let pairs = |pair: &(dyn Fn(usize) -> (K, u64) + Sync)| {
-            self.input.check_pairs(pair, contender.stable, &wanted)
+            self.input
+                .check_pairs(pair, contender.about.stable, &wanted)
         };
         match contender.run {
             Run::Keys(_) => self.input.check_keys(&self.keys, &wanted),

@@ -44,12 +44,12 @@ use crate::types::Type;
 pub use args::Args;
 use args::{Combination, Payload, Residence, Suite};
 use array::Place;
-use contender::{Contender, Ours, SUFFIXES, Task};
+use contender::{About, Contender, Ours, SUFFIXES, Task};
 use input::Input;
 use measure::{Outcome, Teams};
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 use party::Party;
-use peers::{Carried, Contested};
+use peers::{Carried, Contested, Facts};
 use record::{Machine, Record, Row};
 
 /// Runs `bench`.
@@ -263,6 +263,60 @@ impl Sorted {
     }
 }
 
+/// What is measured, of one combination in one place.
+struct Case {
+    /// For the reader of progress.
+    title: String,
+    sorted: Sorted,
+    /// What all its rows have.
+    what: Row,
+}
+
+impl Case {
+    fn new(combination: Combination, residence: Residence) -> Self {
+        let Combination {
+            ty,
+            payload,
+            n,
+            distribution,
+        } = combination;
+        let task = match payload {
+            Payload::None => Task::Keys,
+            Payload::Index => Task::Argsort,
+            Payload::Value(_) => Task::Pairs,
+        };
+        let what = Row {
+            contender: String::new(),
+            engine: None,
+            algorithm: None,
+            key_type: ty.name().to_owned(),
+            value_type: payload.name().map(str::to_owned),
+            n,
+            distribution: distribution.name().to_owned(),
+            threads: 0,
+            residence: residence.name().to_owned(),
+            stage: None,
+            radix_bits: None,
+            block: None,
+            variant: None,
+            median_s: None,
+            min_s: None,
+            max_s: None,
+            keys_per_s: None,
+            stages_s: None,
+            floor_fraction: None,
+            peak_bytes: None,
+            clock: None,
+            verified: false,
+        };
+        Case {
+            title: format!("{}, {n} keys, {distribution}", what.task()),
+            sorted: Sorted { ty, payload, task },
+            what,
+        }
+    }
+}
+
 /// How many small sorts a timing covers at most where a GPU does them, at some 50 µs each.
 const COPIES_ON_GPU: usize = 64;
 
@@ -309,79 +363,57 @@ impl Session<'_> {
         one(self, suite, combination)
     }
 
+    /// The same, for a type of keys and of what travels along. What depends on neither is elsewhere, for this is
+    /// compiled for each two of them.
     fn one<K: Contested, V: Carried>(
         &mut self,
         suite: &Suite,
         combination: Combination,
     ) -> Result<()> {
-        let Combination {
-            ty,
-            payload,
-            n,
-            distribution,
-        } = combination;
-        let task = match payload {
-            Payload::None => Task::Keys,
-            Payload::Index => Task::Argsort,
-            Payload::Value(_) => Task::Pairs,
-        };
-        let what = Row {
-            contender: String::new(),
-            engine: None,
-            algorithm: None,
-            key_type: ty.name().to_owned(),
-            value_type: payload.name().map(str::to_owned),
-            n,
-            distribution: distribution.name().to_owned(),
-            threads: 0,
-            residence: String::new(),
-            stage: None,
-            radix_bits: None,
-            block: None,
-            variant: None,
-            median_s: None,
-            min_s: None,
-            max_s: None,
-            keys_per_s: None,
-            stages_s: None,
-            floor_fraction: None,
-            peak_bytes: None,
-            clock: None,
-            verified: false,
-        };
-        let title = format!("{}, {n} keys, {distribution}", what.task());
-        let sorted = Sorted { ty, payload, task };
-        for &residence in &self.args.residence {
-            let what = Row {
-                residence: residence.name().to_owned(),
-                ..what.clone()
-            };
-            self.progress
-                .set_message(format!("{title}: making the keys"));
-            let gpu = |engine| self.args.engine.contains(&engine);
-            let gpu = residence == Residence::Pinned || gpu(Choice::Cuda) || gpu(Choice::Wgpu);
-            let copies = match residence {
-                Residence::Device => 1,
-                _ if self.args.budget == 0.0 => 1,
-                _ if gpu => COPIES_ON_GPU,
-                _ => usize::MAX,
-            };
-            let input = || {
-                let input = Input::<K>::new(distribution, n, self.args.seed, copies);
-                input.map_err(|unsuited| Failure::input(unsuited.to_string()))
-            };
-            match residence {
-                Residence::Host | Residence::Pinned => {
-                    let place = self.place(residence)?;
-                    let contenders = self.contenders::<K, V>(suite, task, residence)?;
-                    self.on_host(&input()?, &place, &contenders, &title, sorted, &what)?;
-                }
-                Residence::Device => {
-                    self.on_device(&input()?, suite, sorted, &title, &what)?;
+        let args = self.args;
+        for &residence in &args.residence {
+            let case = Case::new(combination, residence);
+            let making = format!("{}: making the keys", case.title);
+            self.progress.set_message(making);
+            if residence == Residence::Device {
+                let input = self.keys::<K>(combination, residence)?;
+                self.on_device(&input, suite, &case)?;
+                continue;
+            }
+            let (task, place) = (case.sorted.task, self.place(residence)?);
+            let mut contenders: Vec<Contender<K, V>> = Vec::new();
+            for (ours, threads) in self.ours(suite, task, residence) {
+                contenders.push(ours.contender(task, threads)?);
+            }
+            if residence == Residence::Host {
+                for &threads in &self.threads {
+                    let chosen = |peer: &Facts| self.has(suite, peer, threads);
+                    contenders.extend(contender::peers(task, threads, chosen));
                 }
             }
+            let input = self.keys(combination, residence)?;
+            self.on_host(&input, &place, &contenders, &case)?;
         }
         Ok(())
+    }
+
+    /// The keys of a combination, as often as they are sorted in a row.
+    fn keys<K: Contested>(
+        &self,
+        combination: Combination,
+        residence: Residence,
+    ) -> Result<Input<K>> {
+        let gpu = |engine| self.args.engine.contains(&engine);
+        let gpu = residence == Residence::Pinned || gpu(Choice::Cuda) || gpu(Choice::Wgpu);
+        let copies = match residence {
+            Residence::Device => 1,
+            _ if self.args.budget == 0.0 => 1,
+            _ if gpu => COPIES_ON_GPU,
+            _ => usize::MAX,
+        };
+        let (distribution, n) = (combination.distribution, combination.n);
+        Input::new(distribution, n, self.args.seed, copies)
+            .map_err(|unsuited| Failure::input(unsuited.to_string()))
     }
 
     /// Where the arrays lie that the host's contenders sort.
@@ -425,37 +457,42 @@ impl Session<'_> {
         input: &Input<K>,
         place: &Place,
         contenders: &[Contender<K, V>],
-        title: &str,
-        sorted: Sorted,
-        what: &Row,
+        case: &Case,
     ) -> Result<()> {
         let (progress, budget) = (&self.progress, self.args.budget);
-        let outcomes = measure::measure(input, place, contenders, &self.teams, budget, |name| {
-            progress.set_message(format!("{title}: {name}"));
+        let outcomes = measure::measure(input, place, contenders, &self.teams, budget, &|name| {
+            progress.set_message(format!("{}: {name}", case.title));
         });
         for (contender, outcome) in contenders.iter().zip(outcomes) {
-            let report = outcome.report.as_ref();
-            let by = |engine: Choice| report.is_some_and(|report| report.engine == engine.name());
-            let on_gpu = by(Choice::Cuda) || by(Choice::Wgpu);
-            let floor_s = match on_gpu {
-                true if by(Choice::Cuda) => self.seconds_of_link(what.n, sorted)?,
-                // wgpu has no page-locked memory that copies could be measured with.
-                true => None,
-                false => {
-                    let bytes = what.n as f64 * sorted.floor_bytes_per_key();
-                    Some(bytes / self.teams[&contender.threads].bandwidth)
-                }
-            };
-            let what = Row {
-                contender: contender.name.clone(),
-                threads: contender.threads,
-                // A GPU's memory is not counted.
-                peak_bytes: (contender.counted && !on_gpu).then_some(outcome.peak),
-                ..what.clone()
-            };
-            self.rows
-                .push(row(what, contender.ours.as_ref(), outcome, floor_s));
+            self.host_row(case, &contender.about, outcome)?;
         }
+        Ok(())
+    }
+
+    /// Notes what came out for a contender on the host.
+    fn host_row(&mut self, case: &Case, about: &About, outcome: Outcome) -> Result<()> {
+        let n = case.what.n;
+        let report = outcome.report.as_ref();
+        let by = |engine: Choice| report.is_some_and(|report| report.engine == engine.name());
+        let on_gpu = by(Choice::Cuda) || by(Choice::Wgpu);
+        let floor_s = match on_gpu {
+            true if by(Choice::Cuda) => self.seconds_of_link(n, case.sorted)?,
+            // wgpu has no page-locked memory that copies could be measured with.
+            true => None,
+            false => {
+                let bytes = n as f64 * case.sorted.floor_bytes_per_key();
+                Some(bytes / self.teams[&about.threads].bandwidth)
+            }
+        };
+        let what = Row {
+            contender: about.name.clone(),
+            threads: about.threads,
+            // A GPU's memory is not counted.
+            peak_bytes: (about.counted && !on_gpu).then_some(outcome.peak),
+            ..case.what.clone()
+        };
+        self.rows
+            .push(row(what, about.ours.as_ref(), outcome, floor_s));
         Ok(())
     }
 
@@ -465,10 +502,14 @@ impl Session<'_> {
         &mut self,
         input: &Input<K>,
         suite: &Suite,
-        sorted: Sorted,
-        title: &str,
-        what: &Row,
+        case: &Case,
     ) -> Result<()> {
+        let Case {
+            title,
+            sorted,
+            what,
+        } = case;
+        let sorted = *sorted;
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let engines = self.args.engines(Residence::Device);
@@ -545,14 +586,7 @@ impl Session<'_> {
     }
 
     #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
-    fn on_device<K: Contested>(
-        &mut self,
-        _: &Input<K>,
-        _: &Suite,
-        _: Sorted,
-        _: &str,
-        _: &Row,
-    ) -> Result<()> {
+    fn on_device<K: Contested>(&mut self, _: &Input<K>, _: &Suite, _: &Case) -> Result<()> {
         Err(no_gpu())
     }
 
@@ -601,13 +635,8 @@ impl Session<'_> {
         machine
     }
 
-    /// Who sorts this input.
-    fn contenders<K: Contested, V: Carried>(
-        &self,
-        suite: &Suite,
-        task: Task,
-        residence: Residence,
-    ) -> Result<Vec<Contender<K, V>>> {
+    /// Those of ours that sort an input, and with how many threads.
+    fn ours(&self, suite: &Suite, task: Task, residence: Residence) -> Vec<(Ours, usize)> {
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
@@ -632,25 +661,20 @@ impl Session<'_> {
                         method: method.clone(),
                         suffix,
                     };
-                    for &threads in &self.threads {
-                        contenders.push(ours.contender(task, threads)?);
-                    }
+                    contenders.extend(self.threads.iter().map(|&threads| (ours.clone(), threads)));
                 }
             }
         }
-        if pinned {
-            return Ok(contenders);
-        }
+        contenders
+    }
+
+    /// Whether a peer takes part with so many threads; one that uses a single one does once.
+    fn has(&self, suite: &Suite, peer: &Facts, threads: usize) -> bool {
+        let all = suite.contenders.is_empty();
+        let named = suite.contenders.iter().any(|chosen| chosen == peer.name);
         let peers = self.args.peers || self.args.preset.is_some();
-        for &threads in &self.threads {
-            let first = self.threads.first() == Some(&threads);
-            contenders.extend(contender::peers(task, threads, |facts| {
-                // Those of one thread take part once.
-                let due = first || facts.parallel;
-                due && (all && peers || named(facts.name))
-            }));
-        }
-        Ok(contenders)
+        let due = self.threads.first() == Some(&threads) || peer.parallel;
+        due && (all && peers || named)
     }
 }
 
