@@ -43,11 +43,13 @@ pub fn on_device() -> impl Iterator<Item = &'static Facts> {
 }
 
 /// Those of CUDA.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub fn on_cuda() -> &'static [Facts] {
     ON_CUDA
 }
 
 /// Those of wgpu.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub fn on_wgpu() -> &'static [Facts] {
     ON_WGPU
 }
