@@ -504,12 +504,7 @@ impl Session<'_> {
         suite: &Suite,
         case: &Case,
     ) -> Result<()> {
-        let Case {
-            title,
-            sorted,
-            what,
-        } = case;
-        let sorted = *sorted;
+        let (title, sorted, what) = (&case.title, case.sorted, &case.what);
         let all = suite.contenders.is_empty();
         let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let engines = self.args.engines(Residence::Device);
