@@ -6,7 +6,7 @@ use std::ptr;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Width, Word};
+use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::blocks::Blocks;
 use crate::classify::{BucketBits, Classifier};
@@ -250,7 +250,7 @@ pub(crate) unsafe fn sort<W: Word, P: Payload>(
 /// Whether there is a sort for keys that are codes already, which compiles for each type of records. Others, which are
 /// rarer, are encoded by what changes nothing.
 const fn codes_have_their_own<W: Word, P: Payload>() -> bool {
-    matches!(W::WIDTH, Width::W32 | Width::W64) && size_of::<P::Held>() <= size_of::<u64>()
+    W::BITS >= 32 && size_of::<P::Held>() <= size_of::<u64>()
 }
 
 impl<W: Word, P: Payload> Records<W, P> {
