@@ -2,7 +2,7 @@
 //!
 //! | reading | memory before | memory after a move | used |
 //! |---|---|---|---|
-//! | [`Plain`] | codes | codes | after the first move; unsigned ascending keys of 32 bits and more from the start, unless more than 8 bytes follow each |
+//! | [`Plain`] | codes | codes | after the first move; unsigned ascending keys of 32 bits and more from the start |
 //! | [`Encoding`] | words | codes | in the first move |
 //! | [`Tying`] | words | words | everywhere, when different words can have one code |
 
