@@ -235,11 +235,11 @@ pub(crate) unsafe fn sort<W: Word, P: Payload>(
             let source = Stored { columns, reading };
             records.sorting(source, Codes(columns)).run(means)
         } else if const { W::BITS >= 32 } && coder.is_identity() {
-            // Narrower ones, of which most are counted, are encoded by what changes nothing, which compiles anyway.
             let reading = Plain;
             let source = Stored { columns, reading };
             records.sorting(source, Codes(columns)).run(means)
         } else {
+            // Codes of 8 and 16 bits, too, by a coder that changes nothing: most are counted, and this compiles anyway.
             let reading = Encoding(coder);
             let source = Stored { columns, reading };
             let sink = Decoded(columns, coder);

@@ -34,6 +34,7 @@ pub use sweepsort_core::{
     Report, Result, Stage,
 };
 pub use sweepsort_cpu::Instructions;
+
 /// Makes a struct a key that sorts lexicographically, field by field in the order of declaration.
 ///
 /// Every field must be a `RadixKey` itself; a field of type `std::cmp::Reverse<T>` sorts

@@ -313,6 +313,11 @@ pub struct Combination {
 }
 
 impl Suite {
+    /// Whether a contender is asked for by its name.
+    pub fn names(&self, contender: &str) -> bool {
+        self.contenders.iter().any(|name| name == contender)
+    }
+
     /// The inputs, in the order in which they are measured.
     pub fn combinations(&self) -> Vec<Combination> {
         let mut all = Vec::new();
@@ -336,6 +341,11 @@ impl Suite {
 }
 
 impl Args {
+    /// Whether peers take part where contenders are not named.
+    pub fn with_peers(&self) -> bool {
+        self.peers || self.preset.is_some()
+    }
+
     /// The inputs to measure.
     ///
     /// # Errors

@@ -189,7 +189,7 @@ fn check(args: &Args, suites: &[Suite]) -> Result<()> {
             )));
         }
     }
-    let mut peers = on_host && (args.peers || args.preset.is_some());
+    let mut peers = on_host && args.with_peers();
     for name in &args.contenders {
         let peer = peers::all().find(|peer| peer.name == name);
         let on_device = peers::on_device().any(|peer| peer.name == name);
@@ -506,7 +506,7 @@ impl Session<'_> {
     ) -> Result<()> {
         let (title, sorted, what) = (&case.title, case.sorted, &case.what);
         let all = suite.contenders.is_empty();
-        let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
+        let named = |name: &str| suite.names(name);
         let engines = self.args.engines(Residence::Device);
         if let Some(other) = engines.iter().find(|&&engine| !on_gpus(engine)) {
             return Err(Failure::input(format!(
@@ -515,7 +515,7 @@ impl Session<'_> {
                 ON_GPUS.map(Choice::name).join(" or ")
             )));
         }
-        let peers = all && (self.args.peers || self.args.preset.is_some());
+        let peers = all && self.args.with_peers();
         let due = |engine: Choice, its: &[peers::Facts]| {
             engines.contains(&engine) || its.iter().any(|peer| named(peer.name))
         };
@@ -633,7 +633,6 @@ impl Session<'_> {
     /// Those of ours that sort an input, and with how many threads.
     fn ours(&self, suite: &Suite, task: Task, residence: Residence) -> Vec<(Ours, usize)> {
         let all = suite.contenders.is_empty();
-        let named = |name: &str| suite.contenders.iter().any(|chosen| chosen == name);
         let mut contenders = Vec::new();
         let pinned = residence == Residence::Pinned;
         for engine in self.args.engines(residence) {
@@ -647,7 +646,7 @@ impl Session<'_> {
                     "-avx2" | "-portable" => false,
                     _ => true,
                 };
-                if !(named(&name) || all && usual) {
+                if !(suite.names(&name) || all && usual) {
                     continue;
                 }
                 for method in &suite.methods {
@@ -665,11 +664,9 @@ impl Session<'_> {
 
     /// Whether a peer takes part with so many threads; one that uses a single one does once.
     fn has(&self, suite: &Suite, peer: &Facts, threads: usize) -> bool {
-        let all = suite.contenders.is_empty();
-        let named = suite.contenders.iter().any(|chosen| chosen == peer.name);
-        let peers = self.args.peers || self.args.preset.is_some();
         let due = self.threads.first() == Some(&threads) || peer.parallel;
-        due && (all && peers || named)
+        let all = suite.contenders.is_empty() && self.args.with_peers();
+        due && (all || suite.names(peer.name))
     }
 }
 
