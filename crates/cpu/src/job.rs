@@ -191,12 +191,12 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         self.moved.load(Ordering::Relaxed)
     }
 
-    /// Whether the room's records are words, and not in columns.
-    const JOINED: bool = Room::<W, P>::JOINED;
+    /// Whether the room's records lie side by side, and not in columns.
+    const BESIDE: bool = Room::<W, P>::BESIDE;
 
-    /// The columns of a side. Not of a room of words.
+    /// The columns of a side. Not of a room whose records lie side by side.
     fn columns(&self, side: Side) -> Columns<W, P> {
-        if const { Self::JOINED } || side == Side::Data {
+        if const { Self::BESIDE } || side == Side::Data {
             debug_assert!(side == Side::Data);
             return self.data;
         }
@@ -295,7 +295,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             unsafe {
                 let in_room = side == Side::Room;
                 if !is_local(&bucket) {
-                    if const { Self::JOINED } && in_room {
+                    if const { Self::BESIDE } && in_room {
                         return self.go_on(&self.bring(bucket), self.data, Side::Data);
                     }
                     return self.go_on(bucket, self.columns(side), side);
@@ -306,9 +306,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     false => self.data.from(bucket.start),
                 };
                 let all = 0..bucket.n;
-                let from = if const { Self::JOINED } && in_room {
-                    let (words, pieces) = (self.room.words(), [&bucket.pieces, next]);
-                    let sorted = self.local.sort_words(words, pieces, bucket.n, to, own);
+                let from = if const { Self::BESIDE } && in_room {
+                    let (records, pieces) = (self.room.records(), [&bucket.pieces, next]);
+                    let sorted = self.local.sort_beside(records, pieces, bucket.n, to, own);
                     self.note_moved(2 * bucket.n * self.data.record_bytes());
                     if sorted {
                         return self.done(bucket.start, to, bucket.n, bucket.passes + 1);

@@ -61,6 +61,8 @@ pub(crate) trait Rests: Sorted {
 pub(crate) trait Lanes: Sorted {
     /// Vectors of rests, where such words are the keys.
     type Rests: Rests<Key = Self::Word>;
+    /// Vectors of numbers.
+    type Numbers: Lanes<Word = u32>;
     /// The same vectors, of distances: of words from a base, which need not use all bits.
     type Distances: Sorted<Word = Self::Word, Vector = Self::Vector>;
 
@@ -105,6 +107,15 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn pick_4<const R: usize>(slots: *const u32, rows: Self::Vector, to: *mut u32);
     /// The same, of 8 bytes.
     unsafe fn pick_8<const R: usize>(slots: *const u64, rows: Self::Vector, to: *mut u64);
+    /// Four pairs of words: the first of each to one place, the second to another.
+    unsafe fn part(pairs: [*const Self::Word; 4], to: [*mut Self::Word; 2]) {
+        for (i, pair) in pairs.into_iter().enumerate() {
+            for (part, to) in to.into_iter().enumerate() {
+                // SAFETY: the caller's promise.
+                unsafe { to.add(i).copy_from_nonoverlapping(pair.add(part), 1) }
+            }
+        }
+    }
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
     /// How many of a tree's bounds are below each of `n` codes: of as many as are whole vectors, or of

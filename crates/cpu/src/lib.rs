@@ -26,7 +26,7 @@
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `sift` | frequent values, counted and not moved |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
-//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
+//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, wider `pairs` by numbers, or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys alone of few codes side by side, as of 8 and 16 bits: counted, not moved |

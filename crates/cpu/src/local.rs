@@ -1,20 +1,21 @@
-//! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the
-//! keys are spread, by [`quick`] if they crowd or are few, or as far as parts of many keys alone fit bins; counted in a
-//! [`tally`] if their values are few. In counting [`passes`] otherwise.
+//! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the keys are spread (some
+//! records that lie side by side as they are, [`joined`] or as [`pairs`]), by [`quick`] if they crowd or are few, or as far
+//! as parts of many keys alone fit bins; counted in a [`tally`] if their values are few. In counting [`passes`] otherwise.
 
 mod bases;
+mod beside;
 pub(crate) mod bins;
 mod block;
 pub(crate) mod few;
 mod halves;
 mod joined;
 mod network;
+mod pairs;
 pub(crate) mod passes;
 mod quick;
 mod tally;
 mod whole;
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,6 +28,7 @@ use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
+use crate::room::Record;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
@@ -34,7 +36,9 @@ use crate::tuning::{
     ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES,
     QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS,
 };
+use beside::Beside;
 use joined::Joined;
+use pairs::Pairs;
 use passes::{Passes, Tables};
 
 /// Records, as a local sort sees them.
@@ -42,6 +46,8 @@ use passes::{Passes, Tables};
 pub(crate) struct Shape {
     /// Bytes of a record.
     pub(crate) record: usize,
+    /// Bytes of a slot for one that a partition has moved.
+    slot: usize,
     /// Whether they are keys alone.
     keys: bool,
     /// Whether they can be sorted by vectors.
@@ -59,6 +65,10 @@ impl Shape {
         let vectors = instructions > Instructions::Portable && (key == 4 || key == 8);
         Shape {
             record: key + payload,
+            slot: match vectors && key == 8 && payload == 8 {
+                true => pairs::SLOT_BYTES,
+                false => key + payload,
+            },
             keys: payload == 0,
             vectors,
             parts: vectors && payload == 0 && instructions == Instructions::Avx512,
@@ -112,20 +122,34 @@ impl Shape {
         cache: usize,
     ) -> BucketBits {
         let bits = self.even_bits(n, threads);
-        let cached = match self.is_keys_for_vectors() && self.record == 4 {
-            true => cache.max(LOCAL_CACHE_MIN) / 4 * LOCAL_CACHE_FOURTHS,
-            false => bytes,
-        };
-        let most = self.most_records(bytes.min(cached)) / 64 * 63;
         let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
-        let found = (bits..=bits_most).find(|bits| n >> bits <= most);
+        let mut possible = bits..=bits_most;
+        let fits = |bits: &u32, most| n >> bits <= most / 64 * 63;
+        let cached = self.most_cached(bytes, cache.max(LOCAL_CACHE_MIN));
+        let found = possible.clone().find(|bits| fits(bits, cached));
+        let most = self.most_records(bytes);
+        let found = found.or_else(|| possible.next_back().filter(|bits| fits(bits, most)));
         self.with_sampled(found.unwrap_or(bits), n, threads, bytes)
+    }
+
+    /// The most records that are sorted locally with so many bytes of memory and, where that has been found to matter,
+    /// within a second level cache.
+    fn most_cached(self, bytes: usize, cache: usize) -> usize {
+        let most = self.most_records(bytes);
+        if self.is_keys_for_vectors() && self.record == 4 {
+            return most.min(self.most_records(cache / 4 * LOCAL_CACHE_FOURTHS));
+        }
+        match self.slot < self.record {
+            // They are read again from where they lie.
+            true => most.min(cache / (self.record + bins::record_bytes(self.slot))),
+            false => most,
+        }
     }
 
     /// As many as bring even buckets well into the cache and give every worker some.
     pub(crate) fn even_bits(self, n: usize, threads: usize) -> u32 {
         let bucket = match self.vectors {
-            true => bins::most_records(BUCKET_SLOTS_BYTES, self.record),
+            true => bins::most_records(BUCKET_SLOTS_BYTES, self.slot),
             false => BUCKET_BYTES / self.record,
         };
         let buckets = (n / bucket.max(1)).max(threads * BUCKETS_PER_WORKER);
@@ -133,9 +157,9 @@ impl Shape {
     }
 
     /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some are a quarter
-    /// larger than others, and every worker has some even so.
+    /// larger than others, and every worker has some even so. Where keys crowd, it has no use for smaller slots.
     fn with_sampled(self, even: u32, n: usize, threads: usize, bytes: usize) -> BucketBits {
-        let few_do = n >> SAMPLED_BITS <= self.most_records(bytes) / 5 * 4
+        let few_do = n >> SAMPLED_BITS <= bins::most_records(bytes, self.record) / 5 * 4
             && threads * BUCKETS_PER_WORKER <= 1 << SAMPLED_BITS;
         let most = match self.fewer_sampled && few_do {
             true => SAMPLED_BITS,
@@ -149,9 +173,10 @@ impl Shape {
 
     /// The most records that are sorted locally with so many bytes of memory.
     pub(crate) fn most_records(self, bytes: usize) -> usize {
-        match bins::most_records(bytes, self.record) {
-            most if self.vectors && most > 0 => most,
-            _ => PASSES_BYTES.min(bytes.saturating_sub(16)) / self.record,
+        let passes = bytes.saturating_sub(16) / self.record;
+        match bins::most_records(bytes, self.slot) {
+            most if self.vectors && most > 0 => most.min(passes),
+            _ => passes.min(PASSES_BYTES / self.record),
         }
     }
 }
@@ -314,14 +339,14 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
-    /// The same for records of a room that are words of 64 bits, in bins; or returns false, for these do not
-    /// serve, and has written nothing.
+    /// The same for records of a room that lie [side by side](crate::room::Room::BESIDE), in bins; or returns false,
+    /// for these do not serve, and has written nothing.
     ///
     /// # Safety
-    /// As [`sort`](Self::sort). The words have the pieces, a record each, `n` in all; and what will be sorted next.
-    pub(crate) unsafe fn sort_words<P: Payload>(
+    /// As [`sort`](Self::sort). There are the pieces, of `n` records in all; and what will be sorted next.
+    pub(crate) unsafe fn sort_beside<P: Payload>(
         &self,
-        words: *const MaybeUninit<u64>,
+        records: *const Record<W>,
         [pieces, next]: [&[Range<usize>]; 2],
         n: usize,
         to: Columns<W, P>,
@@ -330,8 +355,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         if self.crowding.waits() {
             return false;
         }
-        let joined = Joined {
-            words,
+        let bucket = Beside {
+            records,
             pieces,
             n,
             next,
@@ -341,10 +366,16 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             fetches: stores_wait(),
         };
         // SAFETY: the caller's promise.
-        let done = unsafe { by_vectors::<u64, _>(self.instructions, joined) }.unwrap_or(false);
-        // What it refuses need not be crowded: columns tell.
-        if done {
-            self.crowding.note(true);
+        let done = unsafe {
+            if const { W::BITS == 32 } {
+                by_vectors::<u64, _>(self.instructions, Joined(bucket)).unwrap_or(false)
+            } else {
+                by_vectors::<W, _>(self.instructions, Pairs(bucket)).unwrap_or(false)
+            }
+        };
+        // What is refused as words need not be crowded: columns tell.
+        if done || const { W::BITS != 32 } {
+            self.crowding.note(done);
         }
         done
     }
@@ -715,30 +746,36 @@ mod tests {
         }
     }
 
-    /// No more first buckets than bring each to a size that a local sort takes, up to the last record that
-    /// they do; then as many as of a further partition.
+    /// No more first buckets than bring each to a size that a local sort takes in cache, up to the last record that
+    /// they do; then as many as there may be, while it takes each; then as many as of a further partition.
     #[test]
     fn first_buckets_are_as_many_as_need_be() {
-        for (record, threads, cache, most, bits_most) in [
-            (4, 1, 4 << 20, 199_710, 11),
-            (4, 1, 2 << 20, 199_710, 11),
-            (4, 1, 1 << 20, 99_855, 11),
-            (4, 1, 1 << 19, 99_855, 11),
-            (8, 1, 1 << 20, 100_170, 11),
-            (8, 2, 2 << 20, 100_170, 11),
-            (16, 2, 1 << 20, 50_085, 11),
-            (16, 8, 1 << 20, 50_085, 11),
-            (8, 16, 1 << 20, 100_170, 10),
-            (8, 64, 1 << 20, 100_170, 8),
+        for (record, threads, cache, cached, most, bits_most) in [
+            (4, 1, 4 << 20, 199_710, 199_710, 11),
+            (4, 1, 2 << 20, 199_710, 199_710, 11),
+            (4, 1, 1 << 20, 99_855, 199_710, 11),
+            (4, 1, 1 << 19, 99_855, 199_710, 11),
+            (8, 1, 1 << 20, 100_170, 100_170, 11),
+            (8, 2, 2 << 20, 100_170, 100_170, 11),
+            (16, 2, 1 << 20, 36_855, 161_217, 11),
+            (16, 8, 2 << 20, 73_710, 161_217, 11),
+            (8, 16, 1 << 20, 100_170, 100_170, 10),
+            (8, 64, 1 << 20, 100_170, 100_170, 8),
         ] {
             let key = record.min(8);
             let shape = Shape::new(Instructions::Avx512, key, record - key);
-            for bits in 8..=bits_most {
-                let next = if bits == bits_most { 8 } else { bits + 1 };
-                let last = ((most + 1) << bits) - 1;
+            // The most records in so many bits, and the bits for one more.
+            let ends = (8..bits_most).map(|bits| (cached, bits, bits + 1));
+            let in_cache = match cached < most {
+                true => bits_most,
+                false => 8,
+            };
+            let last = [(cached, bits_most, in_cache), (most, bits_most, 8)];
+            for (bucket, bits, next) in ends.chain(last) {
+                let n = ((bucket + 1) << bits) - 1;
                 let found =
-                    [last, last + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES, cache).even);
-                assert_eq!(found, [bits, next], "{last} records of {record}, {threads}");
+                    [n, n + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES, cache).even);
+                assert_eq!(found, [bits, next], "{n} records of {record}, {threads}");
             }
         }
     }

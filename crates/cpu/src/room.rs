@@ -1,7 +1,8 @@
-//! Where partitions leave records: in columns, or, where key and payload have 32 bits each, as words.
+//! Where partitions leave records: in columns, or, where key and payload have 32 bits each or 64, side by side.
 //!
 //! A partition writes to as many places at a time as it has buckets, and each is a line of the caches that must
-//! be at hand, and a store of its own. A record in columns is two; a word is one.
+//! be at hand. Of a record in columns there are two, of one side by side is one; and one of 64 bits in all is stored as
+//! one word.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -11,14 +12,16 @@ use sweepsort_core::Word;
 use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch};
 use crate::tuning::TOGETHER;
 
+/// A key and, behind it, a payload as wide, of which any part may be padding.
+pub(crate) type Record<W> = [MaybeUninit<W>; 2];
+
 /// Places for records.
 #[derive(Clone, Copy)]
 pub(crate) struct Room<W, P>(Columns<W, P>);
 
 impl<W: Word, P: Payload> Room<W, P> {
-    /// Whether a record is a word of 64 bits: its lower half the key, its upper half the payload.
-    pub(crate) const JOINED: bool =
-        size_of::<W>() == 4 && P::BYTES == 4 && cfg!(target_endian = "little");
+    /// Whether a record's key and, behind it, its payload lie side by side.
+    pub(crate) const BESIDE: bool = size_of::<W>() == P::BYTES && matches!(P::BYTES, 4 | 8);
 
     /// Places in the memory of columns.
     pub(crate) fn new(columns: Columns<W, P>) -> Self {
@@ -28,20 +31,20 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// The columns, where the records lie in them.
     #[inline(always)]
     pub(crate) fn columns(self) -> Columns<W, P> {
-        debug_assert!(!Self::JOINED);
+        debug_assert!(!Self::BESIDE);
         self.0
     }
 
-    /// The words, where the records are that.
-    pub(crate) fn words(self) -> *mut MaybeUninit<u64> {
-        debug_assert!(Self::JOINED);
-        self.word(0)
+    /// The records, where they lie side by side.
+    pub(crate) fn records(self) -> *const Record<W> {
+        debug_assert!(Self::BESIDE);
+        self.record(0)
     }
 
-    /// Where word `i` is. Any number will do.
+    /// Where record `i` is, if they lie side by side. Any number will do.
     #[inline(always)]
-    fn word(self, i: usize) -> *mut MaybeUninit<u64> {
-        let start: *mut MaybeUninit<u64> = self.0.keys_start().cast();
+    fn record(self, i: usize) -> *mut Record<W> {
+        let start: *mut Record<W> = self.0.keys_start().cast();
         start.wrapping_add(i)
     }
 
@@ -51,16 +54,22 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// There is room for more than `i` records, and nobody else uses this one now.
     #[inline(always)]
     pub(crate) unsafe fn store(self, i: usize, (key, held): (W, P::Held)) {
-        // SAFETY: the caller's promise; key and payload of a word have 4 bytes each.
+        let payload = self.0.payload();
+        // SAFETY: the caller's promise; side by side key and payload have as many bytes.
         unsafe {
-            if !Self::JOINED {
+            if const { !Self::BESIDE } {
                 return self.0.store(i, (key, held));
             }
-            let mut word = MaybeUninit::<u64>::uninit();
-            let start: *mut W = word.as_mut_ptr().cast();
-            start.write(key);
-            self.0.payload().store(start.add(1).cast(), 0, held);
-            self.word(i).write(word);
+            let at: *mut W = self.record(i).cast();
+            if const { size_of::<W>() == 4 } {
+                let mut word = MaybeUninit::<u64>::uninit();
+                let start: *mut W = word.as_mut_ptr().cast();
+                start.write(key);
+                payload.store(start.add(1).cast(), 0, held);
+                return at.cast::<MaybeUninit<u64>>().write_unaligned(word);
+            }
+            at.write(key);
+            payload.store(at.add(1).cast(), 0, held);
         }
     }
 
@@ -95,19 +104,22 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// that are held would wait, and fill a first level cache.
     #[inline(always)]
     pub(crate) fn prefetch(self, i: usize) {
-        match Self::JOINED {
-            true => prefetch(self.word(i).cast::<u8>().wrapping_add(LINE / 2)),
-            false => self.0.prefetch_bytes(i, LINE / 2),
-        }
+        self.prefetch_bytes(i, LINE / 2);
     }
 
     /// Says that records from `i` on, and a line behind them, will soon be written.
     pub(crate) fn prefetch_start(self, i: usize) {
         for bytes in [0, LINE] {
-            match Self::JOINED {
-                true => prefetch(self.word(i).cast::<u8>().wrapping_add(bytes)),
-                false => self.0.prefetch_bytes(i, bytes),
-            }
+            self.prefetch_bytes(i, bytes);
+        }
+    }
+
+    /// Fetches what lies so many bytes behind record `i`.
+    #[inline(always)]
+    fn prefetch_bytes(self, i: usize, bytes: usize) {
+        match Self::BESIDE {
+            true => prefetch(self.record(i).cast::<u8>().wrapping_add(bytes)),
+            false => self.0.prefetch_bytes(i, bytes),
         }
     }
 
@@ -116,23 +128,67 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// # Safety
     /// There are the records, `to` has room, and nobody else uses them now. They do not overlap.
     pub(crate) unsafe fn gather(self, ranges: &[Range<usize>], to: Columns<W, P>) {
-        // SAFETY: the caller's promise; key and payload of a word have 4 bytes each.
+        // SAFETY: the caller's promise; side by side key and payload have as many bytes.
         unsafe {
-            if !Self::JOINED {
+            if const { !Self::BESIDE } {
                 return Pieces::new(self.0, ranges).gather(to);
             }
             let mut done = 0;
             for (at, range) in ranges.iter().enumerate() {
                 if let Some(next) = ranges.get(at + 1) {
-                    fetch_start(self.word(next.start).cast());
+                    fetch_start(self.record(next.start).cast());
                 }
                 for i in range.clone() {
-                    let start: *mut W = self.word(i).cast();
+                    let start: *mut W = self.record(i).cast();
                     let held = self.0.payload().load(start.add(1).cast(), 0);
                     to.store(done, (start.read(), held));
                     done += 1;
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Bytes, Fixed};
+    use crate::job::{column_bytes, columns_at};
+
+    /// Records come out as they went in, wherever key and payload lie.
+    #[test]
+    fn records_are_kept() {
+        kept::<u32, _>(Fixed::<4>, true);
+        kept::<u64, _>(Fixed::<8>, true);
+        kept::<u32, _>(Fixed::<8>, false);
+        kept::<u64, _>(Fixed::<4>, false);
+        kept::<u128, _>(Fixed::<16>, false);
+        kept::<u32, _>(Bytes(4), false);
+        kept::<u64, _>(Bytes(3), false);
+    }
+
+    fn kept<W: Word, P: Payload>(payload: P, beside: bool) {
+        assert_eq!(Room::<W, P>::BESIDE, beside);
+        let n = 100;
+        let bytes = payload.bytes();
+        let mut keys: Vec<W> = (0..n)
+            .map(|i| W::truncate(0x0123_4567_89ab_cdef * (i + 1)))
+            .collect();
+        let mut payloads: Vec<u8> = (0..n as usize * bytes).map(|i| i as u8).collect();
+        let from = Columns::new(keys.as_mut_ptr(), payloads.as_mut_ptr(), payload);
+        let mut memory = vec![0u128; column_bytes(n as usize, size_of::<W>() + bytes).div_ceil(16)];
+        let (mut found, mut found_payloads) = (vec![W::ZERO; n as usize], vec![0; payloads.len()]);
+        let to = Columns::new(found.as_mut_ptr(), found_payloads.as_mut_ptr(), payload);
+        // SAFETY: all have room for `n` records.
+        unsafe {
+            let room = Room::new(columns_at(memory.as_mut_ptr().cast(), n as usize, payload));
+            // The last third first, which is read last.
+            for i in 0..n as usize {
+                room.store((i + 33) % n as usize, from.load(i));
+            }
+            room.gather(&[33..n as usize, 0..33], to);
+        }
+        let what = format!("keys of {} bits, payloads of {bytes}", W::BITS);
+        assert!((keys, payloads) == (found, found_payloads), "{what}");
     }
 }

@@ -131,6 +131,7 @@ impl Sorted for Wide32 {
 
 impl Lanes for Wide32 {
     type Rests = Wide16;
+    type Numbers = Wide32;
     type Distances = Wide32;
     const PICKS: bool = true;
 
@@ -269,6 +270,7 @@ impl Sorted for Wide64 {
 
 impl Lanes for Wide64 {
     type Rests = Wide32;
+    type Numbers = Wide32;
     type Distances = WideFloats;
     const PICKS: bool = true;
 
@@ -376,6 +378,7 @@ impl Lanes for Wide64 {
         search(tree: &Tree<u64>, codes: *const u64, n: usize, below: *mut u8) -> usize {
             search::wide64(tree, codes, n - n % Self::LANES, below)
         }
+        part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
         load_some(from: *const u64, count: usize) -> __m512i {
             let some = first::<8>(count) as u8;
             _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), some, from.cast())
@@ -425,6 +428,7 @@ impl Sorted for Half32 {
 
 impl Lanes for Half32 {
     type Rests = Half16;
+    type Numbers = Half32;
     type Distances = Half32;
     const PICKS: bool = false;
 
@@ -553,6 +557,7 @@ impl Sorted for Half64 {
 
 impl Lanes for Half64 {
     type Rests = Half32;
+    type Numbers = Half32;
     type Distances = HalfFloats;
     const PICKS: bool = false;
 
@@ -629,6 +634,7 @@ impl Lanes for Half64 {
             r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
             r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
         }
+        part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
         load_some(from: *const u64, count: usize) -> __m256i {
             let some = first_of_4(count);
             let words = _mm256_maskload_epi64(from.cast(), some);
@@ -673,6 +679,18 @@ impl Lanes for Half64 {
     // Four lanes are too few: to gather a level's bounds took twice as long.
     unsafe fn search(_: &Tree<u64>, _: *const u64, _: usize, _: *mut u8) -> usize {
         0
+    }
+}
+
+/// See [`Lanes::part`].
+#[inline(always)]
+unsafe fn part_64(pairs: [*const u64; 4], to: [*mut u64; 2]) {
+    // SAFETY: the caller vouches for the instructions, and for what pointers reach.
+    unsafe {
+        let [a, b, c, d] = pairs.map(|pair| _mm_loadu_si128(pair.cast()));
+        let (ac, bd) = (_mm256_set_m128i(c, a), _mm256_set_m128i(d, b));
+        _mm256_storeu_si256(to[0].cast(), _mm256_unpacklo_epi64(ac, bd));
+        _mm256_storeu_si256(to[1].cast(), _mm256_unpackhi_epi64(ac, bd));
     }
 }
 

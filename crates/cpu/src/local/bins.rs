@@ -81,6 +81,11 @@ pub(super) fn most_records(bytes: usize, record: usize) -> usize {
     most_bins(bytes, record) * BIN_MEAN_MAX
 }
 
+/// Bytes of slots for a record, where memory for them ends.
+pub(super) fn record_bytes(slot: usize) -> usize {
+    ROWS * slot / BIN_MEAN_MAX
+}
+
 /// A bucket to be sorted in bins.
 pub(super) struct Bucket<'a, W, P> {
     pub(super) from: Pieces<'a, W, P>,

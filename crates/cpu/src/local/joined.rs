@@ -13,17 +13,15 @@
 //! key and row.
 
 use std::mem::MaybeUninit;
-use std::ops::Range;
-use std::ptr;
 
 use sweepsort_core::Word;
 
+use super::beside::Beside;
 use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots};
-use super::whole::sorted;
-use crate::columns::{Ahead, Columns, Nothing, Payload, fetch_start};
+use super::whole::sorted_to;
+use crate::columns::{Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::Placing;
-use crate::tuning::IN_CACHE_BYTES;
 
 /// Bits of a payload, and of a key.
 const HALF: u32 = u64::BITS / 2;
@@ -45,42 +43,17 @@ fn end<N: Sorted>() -> N::Word {
 }
 
 /// A bucket of such records.
-pub(super) struct Joined<'a, W, P> {
-    /// A record each: the key is the lower half, the payload the upper.
-    pub(super) words: *const MaybeUninit<u64>,
-    /// Which of them.
-    pub(super) pieces: &'a [Range<usize>],
-    pub(super) n: usize,
-    /// Pieces that will be sorted after these.
-    pub(super) next: &'a [Range<usize>],
-    pub(super) to: Columns<W, P>,
-    pub(super) memory: *mut u8,
-    /// Bytes of memory.
-    pub(super) bytes: usize,
-    /// Whether slots are fetched before they are written, where they are not all in a first level cache.
-    pub(super) fetches: bool,
-}
+pub(super) struct Joined<'a, W, P>(pub(super) Beside<'a, W, P>);
 
 impl<W: Word, P: Payload> Joined<'_, W, P> {
-    /// Each piece: its words, and how many.
-    #[inline(always)]
-    fn each(&self) -> impl Iterator<Item = (*const MaybeUninit<u64>, usize)> {
-        self.pieces.iter().enumerate().map(|(i, piece)| {
-            if let Some(next) = self.pieces.get(i + 1) {
-                fetch_start(self.words.wrapping_add(next.start).cast());
-            }
-            (self.words.wrapping_add(piece.start), piece.len())
-        })
-    }
-
     /// The least and the greatest key.
     #[inline(always)]
     unsafe fn extremes(&self) -> [u64; 2] {
         let (mut least, mut greatest) = (u32::MAX, 0);
-        for (words, n) in self.each() {
+        for (records, n) in self.0.each() {
             for i in 0..n {
-                // SAFETY: the pieces are there; the key is the lower half of a word.
-                let key = unsafe { words.add(i).cast::<u32>().read() };
+                // SAFETY: the pieces are there; a key has 32 bits.
+                let key = unsafe { records.add(i).cast::<u32>().read() };
                 (least, greatest) = (least.min(key), greatest.max(key));
             }
         }
@@ -102,13 +75,10 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         unsafe {
             let low = L::splat(L::Word::mask(&(0..HALF)));
             let base = L::splat(base);
-            let mut ahead = Ahead::new(
-                [(self.words.cast(), size_of::<u64>()), (ptr::null(), 0)],
-                self.next,
-            );
+            let mut ahead = self.0.ahead();
             // No closure, which would not be compiled for the lanes.
-            for (words, n) in self.each() {
-                let words: *const L::Word = words.cast();
+            for (records, n) in self.0.each() {
+                let words: *const L::Word = records.cast();
                 for start in (0..n).step_by(STRIP) {
                     let own = STRIP.min(n - start);
                     ahead.fetch(own);
@@ -152,17 +122,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 let words = L::load_row(slots.row(r, bin), own, r as u8, others);
                 *row = L::or(words, number);
             }
-            let columns = sorted::<L, N, R>(rows);
-            let mut at = 0;
-            for (lane, &count) in counts.iter().enumerate() {
-                for block in 0..R.div_ceil(L::LANES) {
-                    L::store(
-                        to.add(at + block * L::LANES),
-                        columns[block * L::LANES + lane],
-                    );
-                }
-                at += usize::from(count);
-            }
+            sorted_to::<L, N, R>(rows, counts, to);
         }
     }
 
@@ -172,9 +132,10 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         // SAFETY: whole vectors are written where there is room, and what is beyond the last word is overwritten
         // by the words that follow; at the end, no more than there are.
         unsafe {
-            let keys = self.to.keys_start().cast::<u32>().add(done);
-            let payloads = self.to.payload_at(done).cast::<u32>();
-            let room = self.n - done;
+            let to = self.0.to;
+            let keys = to.keys_start().cast::<u32>().add(done);
+            let payloads = to.payload_at(done).cast::<u32>();
+            let room = self.0.n - done;
             for at in (0..sorted.len()).step_by(L::LANES) {
                 let words = L::load_some(sorted.as_ptr().add(at).cast(), sorted.len() - at);
                 let own = L::add(L::shr(words, KEY_SHIFT), L::splat(base));
@@ -203,11 +164,11 @@ impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
     /// bits, and has written nothing.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions, of 64 bits. The words have the pieces, `n` in all; `to` has columns
-    /// of 32 bits with room for them; the memory has so many bytes and starts on a line; nobody else uses them now.
+    /// The machine has the lanes' instructions, of 64 bits. The bucket is [there](Beside), and its columns
+    /// have 32 bits each.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> bool {
-        let n = self.n;
+        let n = self.0.n;
         // SAFETY: the caller's promise.
         unsafe {
             let [least, greatest] = self.extremes();
@@ -235,15 +196,16 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         L: Lanes,
         N: Sorted<Word = L::Word, Vector = L::Vector>,
     {
-        let n = self.n;
+        let bucket = &self.0;
         // SAFETY: the caller's promise.
         unsafe {
-            let Some(slots) = Slots::<L, _>::new(n, self.memory, self.bytes, Nothing) else {
+            let slots = Slots::<L, _>::new(bucket.n, bucket.memory, bucket.bytes, Nothing);
+            let Some(slots) = slots else {
                 return false;
             };
             let placing = Placing::new(least, range, slots.bins);
             let base = least.wrapping_sub(start::<N>());
-            let filled = match self.fetches && n * size_of::<u64>() > IN_CACHE_BYTES {
+            let filled = match bucket.fetches() {
                 true => self.fill::<L, true>(&slots, placing, base),
                 false => self.fill::<L, false>(&slots, placing, base),
             };
@@ -255,7 +217,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             let mut done = 0;
             for bin in (0..slots.bins).step_by(L::LANES) {
                 let sum = slots.sum(bin);
-                self.to.from(done).fetch(AHEAD..AHEAD + sum);
+                bucket.to.from(done).fetch(AHEAD..AHEAD + sum);
                 match slots.most(bin) {
                     0 => {}
                     1..=8 => Self::collect_rows::<L, N, 8>(&slots, bin, to),
@@ -274,7 +236,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Fixed;
+    use crate::columns::{Columns, Fixed};
     use crate::instructions::Instructions;
     use crate::lanes::by_vectors;
     use crate::local::Shape;
@@ -300,8 +262,8 @@ mod tests {
         let sorted = unsafe {
             let payloads = to_payloads.as_mut_ptr().cast();
             let columns = Columns::new(to_keys.as_mut_ptr(), payloads, Fixed::<4>).from(BESIDE);
-            let joined = Joined {
-                words: words.as_ptr().cast(),
+            let joined = Joined(Beside {
+                records: words.as_ptr().cast(),
                 pieces: &pieces,
                 n,
                 next: &pieces,
@@ -309,7 +271,7 @@ mod tests {
                 memory: start.add(start.align_offset(64)),
                 bytes,
                 fetches,
-            };
+            });
             by_vectors::<u64, _>(instructions, joined).unwrap_or(false)
         };
         let mut order: Vec<usize> = (0..n).collect();

@@ -175,7 +175,7 @@ impl<'a, L: Lanes, P: Payload> Whole<'a, L, P> {
 /// Sorts rows, lane by lane. The sorted words of lane `i` are the vectors `i`, `LANES + i` and so on; anything behind
 /// row `R`.
 #[inline(always)]
-pub(super) unsafe fn sorted<L, N, const R: usize>(mut rows: [L::Vector; R]) -> [L::Vector; ROWS]
+unsafe fn sorted<L, N, const R: usize>(mut rows: [L::Vector; R]) -> [L::Vector; ROWS]
 where
     L: Lanes,
     N: Sorted<Word = L::Word, Vector = L::Vector>,
@@ -190,6 +190,36 @@ where
             L::transpose(block);
         }
         columns
+    }
+}
+
+/// Sorts rows, lane by lane, of which each has so many words first, and writes these, one lane after the other.
+///
+/// # Safety
+/// The machine has the instructions. Whole vectors are written, and what is beyond a lane's words is overwritten by the
+/// next one's; there is room for what is beyond the last.
+#[inline(always)]
+pub(super) unsafe fn sorted_to<L, N, const R: usize>(
+    rows: [L::Vector; R],
+    counts: &[u8],
+    to: *mut L::Word,
+) where
+    L: Lanes,
+    N: Sorted<Word = L::Word, Vector = L::Vector>,
+{
+    // SAFETY: the caller's promise.
+    unsafe {
+        let columns = sorted::<L, N, R>(rows);
+        let mut at = 0;
+        for (lane, &count) in counts.iter().enumerate() {
+            for block in 0..R.div_ceil(L::LANES) {
+                L::store(
+                    to.add(at + block * L::LANES),
+                    columns[block * L::LANES + lane],
+                );
+            }
+            at += usize::from(count);
+        }
     }
 }
 

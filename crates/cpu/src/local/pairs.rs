@@ -1,0 +1,467 @@
+//! Records of a key and a payload of 64 bits each, in bins, as numbers of 32 bits.
+//!
+//! ```text
+//!             31                      18 17        0
+//! a number    how far into a bin a key is | a record
+//! ```
+//!
+//! A bin has eight keys or so, which the next few bits mostly tell apart. So the network sorts numbers: how far a key is
+//! into its bin and, below that, where in the bucket its record lies, which keeps those that tie in order. The records
+//! stay where they are until it is known in what order they are written. Where two keys of a bin agree in what a number
+//! has of them, the keys themselves tell.
+//!
+//! Pieces of a bucket lie all over the room. So a record is told by its page, one of those that the pieces touch, in
+//! their order, and its place in it.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use sweepsort_core::Word;
+
+use super::beside::Beside;
+use super::bins::{AHEAD, LANES_MAX, ROWS, Slots};
+use super::whole::sorted_to;
+use crate::columns::{Nothing, Payload};
+use crate::lanes::{Lanes, Sorted, Vectored};
+use crate::placing::Placing;
+
+/// Bytes of a slot.
+pub(super) const SLOT_BYTES: usize = size_of::<u32>();
+/// Records of a page.
+const PAGE: usize = 256;
+/// A number has at least so many bits of a key.
+const KEY_BITS_MIN: u32 = 8;
+/// Numbers that the bins of a vector's lanes may have, and what is written beyond.
+const SORTED: usize = (LANES_MAX + 1) * ROWS;
+/// Records that are written at a time.
+const FOUR: usize = 4;
+
+/// A bucket of such records.
+pub(super) struct Pairs<'a, W, P>(pub(super) Beside<'a, W, P>);
+
+/// What a number tells.
+#[derive(Clone, Copy)]
+struct Numbering<W> {
+    /// Places for keys, in order, of which each bin has `1 << fine`.
+    placing: Placing<W>,
+    fine: u32,
+    /// Bits that tell a record. In those above are the lowest ones of a place.
+    record_bits: u32,
+    /// Whether different keys have different places.
+    exact: bool,
+}
+
+impl<W: Word> Numbering<W> {
+    /// Of keys from the least one on, over a range, and of records on so many pages; or none, for these are too many.
+    #[inline(always)]
+    fn new(least: W, range: W, bins: usize, pages: usize) -> Option<Self> {
+        let record_bits = (pages * PAGE).next_power_of_two().ilog2();
+        let key_bits = u32::BITS
+            .checked_sub(record_bits)
+            .filter(|&bits| bits >= KEY_BITS_MIN)?;
+        // Places have 31 bits at most.
+        let fine = key_bits.min(u32::BITS - 1 - bins.next_power_of_two().ilog2());
+        let placing = Placing::new(least, range, bins << fine);
+        // Nothing is left out of a distance, and from one to the next is a place or more.
+        let shifted = (placing.zeros + 32).checked_sub(W::BITS);
+        let exact = shifted.is_some_and(|bits| u128::from(placing.scale) << bits >= 1 << 32);
+        Some(Numbering {
+            placing,
+            fine,
+            record_bits,
+            exact,
+        })
+    }
+
+    /// Which of the records a number tells.
+    #[inline(always)]
+    fn record(&self, number: u32) -> usize {
+        (number & u32::mask(&(0..self.record_bits))) as usize
+    }
+
+    /// Whether two numbers have the same of their keys.
+    #[inline(always)]
+    fn ties(&self, a: u32, b: u32) -> bool {
+        (a ^ b) >> self.record_bits == 0
+    }
+}
+
+impl<W: Word, P: Payload> Pairs<'_, W, P> {
+    /// The least and the greatest key.
+    #[inline(always)]
+    unsafe fn extremes(&self) -> [W; 2] {
+        let (mut least, mut greatest) = (W::MAX, W::ZERO);
+        for (records, n) in self.0.each() {
+            for i in 0..n {
+                // SAFETY: the pieces are there.
+                let key = unsafe { records.add(i).cast::<W>().read() };
+                (least, greatest) = (least.min(key), greatest.max(key));
+            }
+        }
+        [least, greatest]
+    }
+
+    /// How many pages the pieces touch.
+    fn pages(&self) -> usize {
+        let pages = |piece: &Range<usize>| piece.end.div_ceil(PAGE) - piece.start / PAGE;
+        self.0.pieces.iter().map(pages).sum()
+    }
+
+    /// Puts the number of each record to the next free row of its bin; or returns false, for a bin has no more. Adds
+    /// to each page's entry how far its first record is from the one of that number.
+    #[inline(always)]
+    unsafe fn fill<L: Lanes, const FETCHES: bool>(
+        &self,
+        slots: &Slots<L::Numbers, Nothing>,
+        numbering: Numbering<L::Word>,
+        pages: &mut Vec<usize>,
+    ) -> bool {
+        let lanes = <L::Numbers as Sorted>::LANES;
+        let counting: [u32; LANES_MAX] = std::array::from_fn(|i| i as u32);
+        let mut keys = [L::Word::ZERO; PAGE];
+        let (mut bins, mut numbers) = ([0u32; PAGE], [0u32; PAGE]);
+        let mut ahead = self.0.ahead();
+        // SAFETY: the pieces are there, and a place is below the number of bins.
+        unsafe {
+            let counting = L::Numbers::load(counting.as_ptr());
+            // No closure, which would not be compiled for the lanes.
+            for ((records, _), piece) in self.0.each().zip(self.0.pieces) {
+                let mut at = piece.start;
+                while at < piece.end {
+                    let first = pages.len() * PAGE + at % PAGE;
+                    let own = (PAGE - at % PAGE).min(piece.end - at);
+                    pages.push(at.wrapping_sub(first));
+                    ahead.fetch(own);
+                    let records = records.add(at - piece.start);
+                    for (i, key) in keys[..own].iter_mut().enumerate() {
+                        *key = records.add(i).cast::<L::Word>().read();
+                    }
+                    for i in (0..own).step_by(L::LANES) {
+                        let keys = L::load(keys.as_ptr().add(i));
+                        let places = L::places(keys, &numbering.placing);
+                        L::store_32(numbers.as_mut_ptr().add(i), places);
+                    }
+                    for i in (0..own).step_by(lanes) {
+                        let places = L::Numbers::load(numbers.as_ptr().add(i));
+                        let number = L::Numbers::splat((first + i) as u32);
+                        let number = L::Numbers::or(
+                            L::Numbers::shl(places, numbering.record_bits),
+                            L::Numbers::add(number, counting),
+                        );
+                        let places = L::Numbers::shr(places, numbering.fine);
+                        L::Numbers::store(bins.as_mut_ptr().add(i), places);
+                        L::Numbers::store(numbers.as_mut_ptr().add(i), number);
+                    }
+                    let numbers = numbers.as_ptr();
+                    let number = |i| (MaybeUninit::new(*numbers.add(i)), ());
+                    if !slots.put_all::<FETCHES>(&bins[..own], number) {
+                        return false;
+                    }
+                    at += own;
+                }
+            }
+            true
+        }
+    }
+}
+
+/// Sorts bins of which none has more than `R` records, and writes their numbers to the start of `to`.
+#[inline(always)]
+unsafe fn collect_rows<L: Lanes<Word = u32>, const R: usize>(
+    slots: &Slots<L, Nothing>,
+    bin: usize,
+    to: *mut u32,
+) {
+    // SAFETY: the rows are there, and only lanes that have a number are read; there is room for what is written beyond.
+    unsafe {
+        let counts = slots.counts(bin);
+        let own = L::widen(counts.as_ptr());
+        let others = L::splat(u32::MAX);
+        let mut rows = [others; R];
+        for (r, row) in rows.iter_mut().enumerate() {
+            *row = L::load_row(slots.row(r, bin), own, r as u8, others);
+        }
+        sorted_to::<L, L, R>(rows, counts, to);
+    }
+}
+
+/// Records that numbers tell.
+struct Numbered<'a, W> {
+    records: *const W,
+    /// For each page, how far its records are from those of the same numbers.
+    pages: &'a [usize],
+    numbering: Numbering<W>,
+}
+
+impl<W: Word> Numbered<'_, W> {
+    /// Where a number's record lies: its key and, behind that, its payload.
+    ///
+    /// # Safety
+    /// There is such a record, as for all that follow.
+    #[inline(always)]
+    unsafe fn at(&self, number: u32) -> *const W {
+        let record = self.numbering.record(number);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let page = *self.pages.get_unchecked(record / PAGE);
+            self.records.add(2 * page.wrapping_add(record))
+        }
+    }
+
+    /// Puts sorted numbers of some bins in the order of their keys.
+    #[inline(always)]
+    unsafe fn settle(&self, numbers: &mut [u32]) {
+        if self.numbering.exact {
+            return;
+        }
+        let mut ties = false;
+        for neighbours in numbers.windows(2) {
+            ties |= self.numbering.ties(neighbours[0], neighbours[1]);
+        }
+        if ties {
+            // SAFETY: the caller's promise.
+            unsafe { self.settle_ties(numbers) }
+        }
+    }
+
+    /// The same, of numbers some of which tie. None moves but within its bin, for those of others have other keys.
+    #[cold]
+    #[inline(never)]
+    unsafe fn settle_ties(&self, numbers: &mut [u32]) {
+        for i in 1..numbers.len() {
+            let number = numbers[i];
+            let mut at = i;
+            // SAFETY: the caller's promise.
+            unsafe {
+                while at > 0
+                    && self.numbering.ties(numbers[at - 1], number)
+                    && self.at(numbers[at - 1]).read() > self.at(number).read()
+                {
+                    numbers[at] = numbers[at - 1];
+                    at -= 1;
+                }
+            }
+            numbers[at] = number;
+        }
+    }
+
+    /// Writes the records of some numbers, keys to one place and payloads to another.
+    ///
+    /// # Safety
+    /// And there is room for them.
+    #[inline(always)]
+    unsafe fn write<L: Lanes<Word = W>>(&self, numbers: &[u32], to: [*mut W; 2]) {
+        let (fours, rest) = numbers.as_chunks::<FOUR>();
+        let done = numbers.len() - rest.len();
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (i, &[a, b, c, d]) in fours.iter().enumerate() {
+                let pairs = [self.at(a), self.at(b), self.at(c), self.at(d)];
+                L::part(pairs, to.map(|to| to.add(FOUR * i)));
+            }
+            for (i, &number) in rest.iter().enumerate() {
+                for (part, to) in to.into_iter().enumerate() {
+                    let from = self.at(number).add(part);
+                    to.add(done + i).copy_from_nonoverlapping(from, 1);
+                }
+            }
+        }
+    }
+}
+
+impl<W: Word, P: Payload> Vectored for Pairs<'_, W, P> {
+    type Output = bool;
+
+    /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or pieces are too many, and
+    /// has written nothing.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions, of 64 bits. The bucket is [there](Beside), and its columns have 64 bits
+    /// each.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> bool {
+        let bucket = &self.0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let extremes = self.extremes();
+            let [least, greatest] = extremes.map(|key| L::Word::truncate(key.widen()));
+            let range = greatest.wrapping_sub(least);
+            // Where records have fewer keys than that, bins overflow.
+            if range.widen() < (bucket.n / (ROWS / 2)).max(1) as u128 {
+                return false;
+            }
+            let slots = Slots::<L::Numbers, _>::new(bucket.n, bucket.memory, bucket.bytes, Nothing);
+            let Some(slots) = slots else {
+                return false;
+            };
+            let pages = self.pages();
+            let Some(numbering) = Numbering::new(least, range, slots.bins, pages) else {
+                return false;
+            };
+            let mut pages = Vec::with_capacity(pages);
+            let filled = match bucket.fetches() {
+                true => self.fill::<L, true>(&slots, numbering, &mut pages),
+                false => self.fill::<L, false>(&slots, numbering, &mut pages),
+            };
+            if !filled {
+                return false;
+            }
+            let numbered = Numbered {
+                records: bucket.records.cast(),
+                pages: &pages,
+                numbering,
+            };
+            let mut numbers = [0; SORTED];
+            let to = numbers.as_mut_ptr();
+            let mut done = 0;
+            for bin in (0..slots.bins).step_by(<L::Numbers as Sorted>::LANES) {
+                let sum = slots.sum(bin);
+                bucket.to.from(done).fetch(AHEAD..AHEAD + sum);
+                match slots.most(bin) {
+                    0 => {}
+                    1..=8 => collect_rows::<L::Numbers, 8>(&slots, bin, to),
+                    9..=16 => collect_rows::<L::Numbers, 16>(&slots, bin, to),
+                    17..=24 => collect_rows::<L::Numbers, 24>(&slots, bin, to),
+                    _ => collect_rows::<L::Numbers, 32>(&slots, bin, to),
+                }
+                let numbers = &mut numbers[..sum];
+                numbered.settle(numbers);
+                let (keys, payloads) = (bucket.to.keys_start(), bucket.to.payload_at(done));
+                numbered.write::<L>(numbers, [keys.add(done).cast(), payloads.cast()]);
+                done += sum;
+            }
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Columns, Fixed};
+    use crate::instructions::Instructions;
+    use crate::lanes::by_vectors;
+    use crate::local::Shape;
+
+    /// Sorts records in so many pieces, each of which but the first lies before the one that it follows, and tells
+    /// whether that was done; if not, nothing must have been written.
+    fn check(instructions: Instructions, keys: &[u64], pieces: usize, fetches: bool) -> bool {
+        let n = keys.len();
+        // Each piece, and what lies behind it and is nobody's.
+        let (size, gap) = (n.div_ceil(pieces), 5);
+        let place = |i: usize| (pieces - 1 - i / size) * (size + gap) + i % size;
+        let payload = |i: usize| !(i as u64);
+        let mut records = vec![[u64::MAX; 2]; pieces * (size + gap)];
+        for (i, &key) in keys.iter().enumerate() {
+            records[place(i)] = [key, payload(i)];
+        }
+        let pieces: Vec<Range<usize>> = (0..n)
+            .step_by(size)
+            .map(|i| place(i)..place(i) + size.min(n - i))
+            .collect();
+        // Others' places lie before and behind.
+        const BESIDE: usize = 32;
+        let (mut to_keys, mut to_payloads) =
+            (vec![0u64; n + 2 * BESIDE], vec![0u64; n + 2 * BESIDE]);
+        let bytes = Shape::new(Instructions::Avx512, 8, 8).bytes(n);
+        let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
+        let start = memory.as_mut_ptr().cast::<u8>();
+        // SAFETY: all have room for `n` records, the memory for their slots and a line.
+        let sorted = unsafe {
+            let payloads = to_payloads.as_mut_ptr().cast();
+            let columns = Columns::new(to_keys.as_mut_ptr(), payloads, Fixed::<8>).from(BESIDE);
+            let pairs = Pairs(Beside {
+                records: records.as_ptr().cast(),
+                pieces: &pieces,
+                n,
+                next: &pieces,
+                to: columns,
+                memory: start.add(start.align_offset(64)),
+                bytes,
+                fetches,
+            });
+            by_vectors::<u64, _>(instructions, pairs).unwrap_or(false)
+        };
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&i| keys[i]);
+        let expected = |part: &dyn Fn(usize) -> u64| {
+            let mut all = vec![0; n + 2 * BESIDE];
+            if sorted {
+                let of = order.iter().map(|&i| part(i));
+                all.splice(BESIDE..BESIDE + n, of);
+            }
+            all
+        };
+        let what = format!("{instructions:?}: {n} keys in {} pieces", pieces.len());
+        assert!(to_keys == expected(&|i| keys[i]), "{what}");
+        assert!(to_payloads == expected(&payload), "{what}: payloads");
+        sorted
+    }
+
+    /// Stably, keys that numbers tell apart, and others; in pieces of any number.
+    #[test]
+    fn records_are_sorted_stably_or_refused() {
+        let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for instructions in [Instructions::Avx2, Instructions::Avx512] {
+            if instructions > Instructions::detect() {
+                continue;
+            }
+            for n in [2, 33, 64, 255, 256, 257, 1000, 10_000, 40_000] {
+                type Key<'a> = (&'a str, &'a dyn Fn(usize) -> u64, bool);
+                let keys: &[Key<'_>] = &[
+                    ("all bits", &random, true),
+                    ("the greatest", &|i| u64::MAX - random(i) / 3, true),
+                    (
+                        "few of 32 bits",
+                        &|i| (1 << 40) + random(i) % (n as u64 / 4 + 2),
+                        true,
+                    ),
+                    // Each one's neighbours differ from it by less than a number tells.
+                    (
+                        "near ones",
+                        &|i| random(i / 4) / 2 * 2 + random(i) % 2,
+                        true,
+                    ),
+                    (
+                        "nearer ones, downwards",
+                        &|i| random(i / 4) - (i % 4) as u64,
+                        true,
+                    ),
+                    ("equal", &|_| 7, false),
+                    (
+                        "all but one",
+                        &|i| if i == n / 2 { u64::MAX } else { i as u64 },
+                        n <= 33,
+                    ),
+                ];
+                for (name, key, done) in keys {
+                    let keys: Vec<u64> = (0..n).map(key).collect();
+                    for (pieces, fetches) in [(1, true), (2, false), (n.div_ceil(100), false)] {
+                        let sorted = check(instructions, &keys, pieces, fetches);
+                        assert_eq!(sorted, *done, "{n} keys: {name}");
+                    }
+                }
+            }
+            // So many pages leave no bits for a key.
+            let keys: Vec<u64> = (0..70_000).map(random).collect();
+            assert!(check(instructions, &keys, 35_000, false));
+            assert!(!check(instructions, &keys, 70_000, false));
+        }
+    }
+
+    /// Places tell all keys of a range that has no more of them than places.
+    #[test]
+    fn numbers_are_exact_where_places_are_enough() {
+        for (range, exact) in [
+            (1u64 << 20, true),
+            ((1 << 28) - 1, true),
+            (1 << 28, false),
+            (1 << 40, false),
+        ] {
+            let found = Numbering::new(5, range, 1 << 10, 60).expect("few pages");
+            // 60 pages are 2^14 records, which leaves 18 bits.
+            assert_eq!((found.record_bits, found.fine), (14, 18), "{range}");
+            assert_eq!(found.exact, exact, "{range}");
+        }
+    }
+}
