@@ -18,9 +18,11 @@ pub fn root() -> &'static Path {
 /// The cargo that runs this, in the repository's root.
 pub fn cargo() -> Command {
     let mut cargo = program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Where all is built once, what would make the next build shorter makes this one longer.
+    // Where all is built once and nobody looks into it, what is for a next build or for a debugger takes time only.
     if std::env::var_os("CI").is_some() {
         cargo.env("CARGO_INCREMENTAL", "0");
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
     }
     cargo
 }

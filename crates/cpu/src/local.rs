@@ -28,7 +28,7 @@ use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
-use crate::room::Record;
+use crate::room::Room;
 use crate::source::Sink;
 use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
@@ -65,9 +65,9 @@ impl Shape {
         let vectors = instructions > Instructions::Portable && (key == 4 || key == 8);
         Shape {
             record: key + payload,
-            slot: match vectors && key == 8 && payload == 8 {
-                true => pairs::SLOT_BYTES,
-                false => key + payload,
+            slot: match (key, payload) {
+                (4, 8) | (8, 4 | 8) if vectors => pairs::SLOT_BYTES,
+                _ => key + payload,
             },
             keys: payload == 0,
             vectors,
@@ -339,14 +339,14 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
-    /// The same for records of a room that lie [side by side](crate::room::Room::BESIDE), in bins; or returns false,
+    /// The same for records of a room that lie [side by side](Room::BESIDE), in bins; or returns false,
     /// for these do not serve, and has written nothing.
     ///
     /// # Safety
     /// As [`sort`](Self::sort). There are the pieces, of `n` records in all; and what will be sorted next.
     pub(crate) unsafe fn sort_beside<P: Payload>(
         &self,
-        records: *const Record<W>,
+        records: *const u8,
         [pieces, next]: [&[Range<usize>]; 2],
         n: usize,
         to: Columns<W, P>,
@@ -367,14 +367,14 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         };
         // SAFETY: the caller's promise.
         let done = unsafe {
-            if const { W::BITS == 32 } {
+            if const { Room::<W, P>::BYTES == 8 } {
                 by_vectors::<u64, _>(self.instructions, Joined(bucket)).unwrap_or(false)
             } else {
                 by_vectors::<W, _>(self.instructions, Pairs(bucket)).unwrap_or(false)
             }
         };
         // What is refused as words need not be crowded: columns tell.
-        if done || const { W::BITS != 32 } {
+        if done || const { Room::<W, P>::BYTES != 8 } {
             self.crowding.note(done);
         }
         done

@@ -1,4 +1,4 @@
-//! Where partitions leave records: in columns, or, where key and payload have 32 bits each or 64, side by side.
+//! Where partitions leave records: in columns, or, where key and payload have 32 or 64 bits each, side by side.
 //!
 //! A partition writes to as many places at a time as it has buckets, and each is a line of the caches that must
 //! be at hand. Of a record in columns there are two, of one side by side is one; and one of 64 bits in all is stored as
@@ -12,16 +12,16 @@ use sweepsort_core::Word;
 use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch};
 use crate::tuning::TOGETHER;
 
-/// A key and, behind it, a payload as wide, of which any part may be padding.
-pub(crate) type Record<W> = [MaybeUninit<W>; 2];
-
 /// Places for records.
 #[derive(Clone, Copy)]
 pub(crate) struct Room<W, P>(Columns<W, P>);
 
 impl<W: Word, P: Payload> Room<W, P> {
     /// Whether a record's key and, behind it, its payload lie side by side.
-    pub(crate) const BESIDE: bool = size_of::<W>() == P::BYTES && matches!(P::BYTES, 4 | 8);
+    pub(crate) const BESIDE: bool = matches!(size_of::<W>(), 4 | 8) && matches!(P::BYTES, 4 | 8);
+
+    /// Bytes of a record whose parts do. It begins where it may.
+    pub(crate) const BYTES: usize = size_of::<W>() + P::BYTES;
 
     /// Places in the memory of columns.
     pub(crate) fn new(columns: Columns<W, P>) -> Self {
@@ -36,16 +36,16 @@ impl<W: Word, P: Payload> Room<W, P> {
     }
 
     /// The records, where they lie side by side.
-    pub(crate) fn records(self) -> *const Record<W> {
+    pub(crate) fn records(self) -> *const u8 {
         debug_assert!(Self::BESIDE);
         self.record(0)
     }
 
     /// Where record `i` is, if they lie side by side. Any number will do.
     #[inline(always)]
-    fn record(self, i: usize) -> *mut Record<W> {
-        let start: *mut Record<W> = self.0.keys_start().cast();
-        start.wrapping_add(i)
+    fn record(self, i: usize) -> *mut u8 {
+        let start: *mut u8 = self.0.keys_start().cast();
+        start.wrapping_add(i * Self::BYTES)
     }
 
     /// Writes record `i`.
@@ -55,21 +55,21 @@ impl<W: Word, P: Payload> Room<W, P> {
     #[inline(always)]
     pub(crate) unsafe fn store(self, i: usize, (key, held): (W, P::Held)) {
         let payload = self.0.payload();
-        // SAFETY: the caller's promise; side by side key and payload have as many bytes.
+        // SAFETY: the caller's promise; a word has a key and a payload of 4 bytes each.
         unsafe {
             if const { !Self::BESIDE } {
                 return self.0.store(i, (key, held));
             }
-            let at: *mut W = self.record(i).cast();
-            if const { size_of::<W>() == 4 } {
+            let at = self.record(i);
+            if const { Self::BYTES == 8 } {
                 let mut word = MaybeUninit::<u64>::uninit();
                 let start: *mut W = word.as_mut_ptr().cast();
                 start.write(key);
                 payload.store(start.add(1).cast(), 0, held);
                 return at.cast::<MaybeUninit<u64>>().write_unaligned(word);
             }
-            at.write(key);
-            payload.store(at.add(1).cast(), 0, held);
+            at.cast::<W>().write_unaligned(key);
+            payload.store(at.add(size_of::<W>()), 0, held);
         }
     }
 
@@ -118,7 +118,7 @@ impl<W: Word, P: Payload> Room<W, P> {
     #[inline(always)]
     fn prefetch_bytes(self, i: usize, bytes: usize) {
         match Self::BESIDE {
-            true => prefetch(self.record(i).cast::<u8>().wrapping_add(bytes)),
+            true => prefetch(self.record(i).wrapping_add(bytes)),
             false => self.0.prefetch_bytes(i, bytes),
         }
     }
@@ -128,7 +128,7 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// # Safety
     /// There are the records, `to` has room, and nobody else uses them now. They do not overlap.
     pub(crate) unsafe fn gather(self, ranges: &[Range<usize>], to: Columns<W, P>) {
-        // SAFETY: the caller's promise; side by side key and payload have as many bytes.
+        // SAFETY: the caller's promise.
         unsafe {
             if const { !Self::BESIDE } {
                 return Pieces::new(self.0, ranges).gather(to);
@@ -136,12 +136,12 @@ impl<W: Word, P: Payload> Room<W, P> {
             let mut done = 0;
             for (at, range) in ranges.iter().enumerate() {
                 if let Some(next) = ranges.get(at + 1) {
-                    fetch_start(self.record(next.start).cast());
+                    fetch_start(self.record(next.start));
                 }
                 for i in range.clone() {
-                    let start: *mut W = self.record(i).cast();
-                    let held = self.0.payload().load(start.add(1).cast(), 0);
-                    to.store(done, (start.read(), held));
+                    let at = self.record(i);
+                    let held = self.0.payload().load(at.add(size_of::<W>()), 0);
+                    to.store(done, (at.cast::<W>().read_unaligned(), held));
                     done += 1;
                 }
             }
@@ -160,8 +160,10 @@ mod tests {
     fn records_are_kept() {
         kept::<u32, _>(Fixed::<4>, true);
         kept::<u64, _>(Fixed::<8>, true);
-        kept::<u32, _>(Fixed::<8>, false);
-        kept::<u64, _>(Fixed::<4>, false);
+        kept::<u32, _>(Fixed::<8>, true);
+        kept::<u64, _>(Fixed::<4>, true);
+        kept::<u32, _>(Fixed::<16>, false);
+        kept::<u16, _>(Fixed::<4>, false);
         kept::<u128, _>(Fixed::<16>, false);
         kept::<u32, _>(Bytes(4), false);
         kept::<u64, _>(Bytes(3), false);

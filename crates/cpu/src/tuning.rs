@@ -20,7 +20,7 @@ pub(crate) const FIRST_BUCKETS: usize = 1 << 14;
 pub(crate) const SAMPLED_BITS: u32 = 7;
 
 /// A partition is made into buckets whose slots have so many bytes, where [`PARTITION_BITS`] allow: some
-/// 20,000 keys of 32 bits or pairs of 64 bits, or 5000 other records of 16 bytes.
+/// 20,000 keys of 32 bits or records of `local/pairs`, or 5000 others of 16 bytes.
 pub(crate) const BUCKET_SLOTS_BYTES: usize = 264 << 10;
 
 /// And where there are no slots, into buckets of so many bytes.
@@ -62,7 +62,7 @@ pub(crate) const QUICK_BYTES_32: usize = 4 << 10;
 pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
 
 /// Bytes of a worker's memory for local sorts: slots for 200,000 keys of 32 bits alone, for half as many
-/// records of 8 bytes, for a quarter of 16; room for 160,000 pairs of 64 bits. So 10^8 records need one partition alone.
+/// records of 8 bytes, for a quarter of 16; room for 160,000 pairs of 64 bits each. So 10^8 records need one partition alone.
 pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
 /// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it: so many fourths of

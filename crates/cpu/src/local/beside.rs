@@ -6,7 +6,7 @@ use std::ptr;
 use sweepsort_core::Word;
 
 use crate::columns::{Ahead, Columns, Payload, fetch_start};
-use crate::room::Record;
+use crate::room::Room;
 use crate::tuning::IN_CACHE_BYTES;
 
 /// Such a bucket, to be sorted in bins.
@@ -14,7 +14,7 @@ use crate::tuning::IN_CACHE_BYTES;
 /// It is there if the records have the pieces, `n` in all, and those that come next; if `to` has room for it, and the
 /// memory so many bytes, and starts on a line; and if nobody else uses them now.
 pub(super) struct Beside<'a, W, P> {
-    pub(super) records: *const Record<W>,
+    pub(super) records: *const u8,
     /// Which of them.
     pub(super) pieces: &'a [Range<usize>],
     pub(super) n: usize,
@@ -29,25 +29,28 @@ pub(super) struct Beside<'a, W, P> {
 }
 
 impl<'a, W: Word, P: Payload> Beside<'a, W, P> {
+    /// Bytes of a record.
+    const BYTES: usize = Room::<W, P>::BYTES;
+
     /// Each piece: its records, and how many. The start of the next one is fetched meanwhile.
     #[inline(always)]
-    pub(super) fn each(&self) -> impl Iterator<Item = (*const Record<W>, usize)> {
-        self.pieces.iter().enumerate().map(|(i, piece)| {
+    pub(super) fn each(&self) -> impl Iterator<Item = (*const u8, usize)> {
+        let start = |piece: &Range<usize>| self.records.wrapping_add(piece.start * Self::BYTES);
+        self.pieces.iter().enumerate().map(move |(i, piece)| {
             if let Some(next) = self.pieces.get(i + 1) {
-                fetch_start(self.records.wrapping_add(next.start).cast());
+                fetch_start(start(next));
             }
-            (self.records.wrapping_add(piece.start), piece.len())
+            (start(piece), piece.len())
         })
     }
 
     /// What will be read after these.
     pub(super) fn ahead(&self) -> Ahead<'a> {
-        let records = (self.records.cast(), size_of::<Record<W>>());
-        Ahead::new([records, (ptr::null(), 0)], self.next)
+        Ahead::new([(self.records, Self::BYTES), (ptr::null(), 0)], self.next)
     }
 
     /// Whether this bucket's slots are fetched before they are written.
     pub(super) fn fetches(&self) -> bool {
-        self.fetches && self.n * size_of::<Record<W>>() > IN_CACHE_BYTES
+        self.fetches && self.n * Self::BYTES > IN_CACHE_BYTES
     }
 }

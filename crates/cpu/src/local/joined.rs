@@ -51,6 +51,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
     unsafe fn extremes(&self) -> [u64; 2] {
         let (mut least, mut greatest) = (u32::MAX, 0);
         for (records, n) in self.0.each() {
+            let records: *const [u32; 2] = records.cast();
             for i in 0..n {
                 // SAFETY: the pieces are there; a key has 32 bits.
                 let key = unsafe { records.add(i).cast::<u32>().read() };

@@ -1,4 +1,4 @@
-//! Records of a key and a payload of 64 bits each, in bins, as numbers of 32 bits.
+//! Records of a key and a payload of 32 or 64 bits each, but not both of 32, in bins, as numbers of 32 bits.
 //!
 //! ```text
 //!             31                      18 17        0
@@ -21,9 +21,10 @@ use sweepsort_core::Word;
 use super::beside::Beside;
 use super::bins::{AHEAD, LANES_MAX, ROWS, Slots};
 use super::whole::sorted_to;
-use crate::columns::{Nothing, Payload};
+use crate::columns::{Columns, Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::Placing;
+use crate::room::Room;
 
 /// Bytes of a slot.
 pub(super) const SLOT_BYTES: usize = size_of::<u32>();
@@ -94,7 +95,7 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
         for (records, n) in self.0.each() {
             for i in 0..n {
                 // SAFETY: the pieces are there.
-                let key = unsafe { records.add(i).cast::<W>().read() };
+                let key = unsafe { key::<W, P>(records, i) };
                 (least, greatest) = (least.min(key), greatest.max(key));
             }
         }
@@ -132,9 +133,8 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                     let own = (PAGE - at % PAGE).min(piece.end - at);
                     pages.push(at.wrapping_sub(first));
                     ahead.fetch(own);
-                    let records = records.add(at - piece.start);
-                    for (i, key) in keys[..own].iter_mut().enumerate() {
-                        *key = records.add(i).cast::<L::Word>().read();
+                    for (i, found) in keys[..own].iter_mut().enumerate() {
+                        *found = key::<L::Word, P>(records, at - piece.start + i);
                     }
                     for i in (0..own).step_by(L::LANES) {
                         let keys = L::load(keys.as_ptr().add(i));
@@ -165,6 +165,19 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
     }
 }
 
+/// The key of the `i`-th of some records.
+///
+/// # Safety
+/// There are more.
+#[inline(always)]
+unsafe fn key<W: Word, P: Payload>(records: *const u8, i: usize) -> W {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at = records.add(i * Room::<W, P>::BYTES);
+        at.cast::<W>().read_unaligned()
+    }
+}
+
 /// Sorts bins of which none has more than `R` records, and writes their numbers to the start of `to`.
 #[inline(always)]
 unsafe fn collect_rows<L: Lanes<Word = u32>, const R: usize>(
@@ -186,26 +199,39 @@ unsafe fn collect_rows<L: Lanes<Word = u32>, const R: usize>(
 }
 
 /// Records that numbers tell.
-struct Numbered<'a, W> {
-    records: *const W,
+struct Numbered<'a, W, P> {
+    records: *const u8,
     /// For each page, how far its records are from those of the same numbers.
     pages: &'a [usize],
     numbering: Numbering<W>,
+    /// Where they go.
+    to: Columns<W, P>,
 }
 
-impl<W: Word> Numbered<'_, W> {
-    /// Where a number's record lies: its key and, behind that, its payload.
+impl<W: Word, P: Payload> Numbered<'_, W, P> {
+    /// Which of the records a number tells.
     ///
     /// # Safety
     /// There is such a record, as for all that follow.
     #[inline(always)]
-    unsafe fn at(&self, number: u32) -> *const W {
+    unsafe fn record(&self, number: u32) -> usize {
         let record = self.numbering.record(number);
         // SAFETY: the caller's promise.
-        unsafe {
-            let page = *self.pages.get_unchecked(record / PAGE);
-            self.records.add(2 * page.wrapping_add(record))
-        }
+        unsafe { self.pages.get_unchecked(record / PAGE).wrapping_add(record) }
+    }
+
+    /// Where a number's record lies: its key and, behind that, its payload.
+    #[inline(always)]
+    unsafe fn at(&self, number: u32) -> *const u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.records.add(self.record(number) * Room::<W, P>::BYTES) }
+    }
+
+    /// The key of a number's record.
+    #[inline(always)]
+    unsafe fn key(&self, number: u32) -> W {
+        // SAFETY: the caller's promise.
+        unsafe { key::<W, P>(self.records, self.record(number)) }
     }
 
     /// Puts sorted numbers of some bins in the order of their keys.
@@ -235,7 +261,7 @@ impl<W: Word> Numbered<'_, W> {
             unsafe {
                 while at > 0
                     && self.numbering.ties(numbers[at - 1], number)
-                    && self.at(numbers[at - 1]).read() > self.at(number).read()
+                    && self.key(numbers[at - 1]) > self.key(number)
                 {
                     numbers[at] = numbers[at - 1];
                     at -= 1;
@@ -245,25 +271,29 @@ impl<W: Word> Numbered<'_, W> {
         }
     }
 
-    /// Writes the records of some numbers, keys to one place and payloads to another.
+    /// Writes the records of some numbers to the places from `done` on.
     ///
     /// # Safety
-    /// And there is room for them.
+    /// And there are the places.
     #[inline(always)]
-    unsafe fn write<L: Lanes<Word = W>>(&self, numbers: &[u32], to: [*mut W; 2]) {
-        let (fours, rest) = numbers.as_chunks::<FOUR>();
-        let done = numbers.len() - rest.len();
+    unsafe fn write<L: Lanes<Word = W>>(&self, numbers: &[u32], done: usize) {
         // SAFETY: the caller's promise.
         unsafe {
-            for (i, &[a, b, c, d]) in fours.iter().enumerate() {
-                let pairs = [self.at(a), self.at(b), self.at(c), self.at(d)];
-                L::part(pairs, to.map(|to| to.add(FOUR * i)));
-            }
-            for (i, &number) in rest.iter().enumerate() {
-                for (part, to) in to.into_iter().enumerate() {
-                    let from = self.at(number).add(part);
-                    to.add(done + i).copy_from_nonoverlapping(from, 1);
+            let to = self.to.from(done);
+            let mut rest = 0;
+            if const { size_of::<W>() == 8 && P::BYTES == 8 } {
+                let (keys, payloads) = (to.keys_start(), to.payload_at(0).cast::<W>());
+                for &[a, b, c, d] in numbers.as_chunks::<FOUR>().0 {
+                    let pairs = [self.at(a), self.at(b), self.at(c), self.at(d)];
+                    let pairs = pairs.map(|pair| pair.cast());
+                    L::part(pairs, [keys.add(rest), payloads.add(rest)]);
+                    rest += FOUR;
                 }
+            }
+            for (i, &number) in numbers.iter().enumerate().skip(rest) {
+                let payload = self.at(number).add(size_of::<W>());
+                let held = to.payload().load(payload, 0);
+                to.store(i, (self.key(number), held));
             }
         }
     }
@@ -276,8 +306,7 @@ impl<W: Word, P: Payload> Vectored for Pairs<'_, W, P> {
     /// has written nothing.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions, of 64 bits. The bucket is [there](Beside), and its columns have 64 bits
-    /// each.
+    /// The machine has the lanes' instructions, of words as wide as keys. The bucket is [there](Beside).
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> bool {
         let bucket = &self.0;
@@ -307,9 +336,10 @@ impl<W: Word, P: Payload> Vectored for Pairs<'_, W, P> {
                 return false;
             }
             let numbered = Numbered {
-                records: bucket.records.cast(),
+                records: bucket.records,
                 pages: &pages,
                 numbering,
+                to: bucket.to.cast::<L::Word>(),
             };
             let mut numbers = [0; SORTED];
             let to = numbers.as_mut_ptr();
@@ -326,8 +356,7 @@ impl<W: Word, P: Payload> Vectored for Pairs<'_, W, P> {
                 }
                 let numbers = &mut numbers[..sum];
                 numbered.settle(numbers);
-                let (keys, payloads) = (bucket.to.keys_start(), bucket.to.payload_at(done));
-                numbered.write::<L>(numbers, [keys.add(done).cast(), payloads.cast()]);
+                numbered.write::<L>(numbers, done);
                 done += sum;
             }
             true
@@ -338,69 +367,94 @@ impl<W: Word, P: Payload> Vectored for Pairs<'_, W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Columns, Fixed};
+    use crate::columns::{Fixed, LINE};
     use crate::instructions::Instructions;
+    use crate::job::{column_bytes, columns_at};
     use crate::lanes::by_vectors;
     use crate::local::Shape;
 
     /// Sorts records in so many pieces, each of which but the first lies before the one that it follows, and tells
     /// whether that was done; if not, nothing must have been written.
-    fn check(instructions: Instructions, keys: &[u64], pieces: usize, fetches: bool) -> bool {
-        let n = keys.len();
+    fn check<W: Word, P: Payload>(
+        payload: P,
+        instructions: Instructions,
+        keys: &[W],
+        pieces: usize,
+        fetches: bool,
+    ) -> bool {
+        let (n, width) = (keys.len(), P::BYTES);
         // Each piece, and what lies behind it and is nobody's.
         let (size, gap) = (n.div_ceil(pieces), 5);
         let place = |i: usize| (pieces - 1 - i / size) * (size + gap) + i % size;
-        let payload = |i: usize| !(i as u64);
-        let mut records = vec![[u64::MAX; 2]; pieces * (size + gap)];
-        for (i, &key) in keys.iter().enumerate() {
-            records[place(i)] = [key, payload(i)];
-        }
+        let mut payloads: Vec<u8> = (0..n)
+            .flat_map(|i| (!(i as u64)).to_ne_bytes().into_iter().take(width))
+            .collect();
+        let mut all = keys.to_vec();
+        let from = Columns::new(all.as_mut_ptr(), payloads.as_mut_ptr(), payload);
+        let places = pieces * (size + gap);
+        let mut records = vec![0xa5u8; column_bytes(places, Room::<W, P>::BYTES) + LINE];
         let pieces: Vec<Range<usize>> = (0..n)
             .step_by(size)
             .map(|i| place(i)..place(i) + size.min(n - i))
             .collect();
         // Others' places lie before and behind.
         const BESIDE: usize = 32;
-        let (mut to_keys, mut to_payloads) =
-            (vec![0u64; n + 2 * BESIDE], vec![0u64; n + 2 * BESIDE]);
-        let bytes = Shape::new(Instructions::Avx512, 8, 8).bytes(n);
+        let mut to_keys = vec![W::ZERO; n + 2 * BESIDE];
+        let mut to_payloads = vec![0; (n + 2 * BESIDE) * width];
+        let bytes = Shape::new(Instructions::Avx512, size_of::<W>(), width).bytes(n);
         let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: all have room for `n` records, the memory for their slots and a line.
         let sorted = unsafe {
-            let payloads = to_payloads.as_mut_ptr().cast();
-            let columns = Columns::new(to_keys.as_mut_ptr(), payloads, Fixed::<8>).from(BESIDE);
+            let first = records.as_mut_ptr();
+            let room = columns_at(first.add(first.align_offset(LINE)), places, payload);
+            let room = Room::<W, P>::new(room);
+            for i in 0..n {
+                room.store(place(i), from.load(i));
+            }
+            let to = Columns::new(to_keys.as_mut_ptr(), to_payloads.as_mut_ptr(), payload);
             let pairs = Pairs(Beside {
-                records: records.as_ptr().cast(),
+                records: room.records(),
                 pieces: &pieces,
                 n,
                 next: &pieces,
-                to: columns,
-                memory: start.add(start.align_offset(64)),
+                to: to.from(BESIDE),
+                memory: start.add(start.align_offset(LINE)),
                 bytes,
                 fetches,
             });
-            by_vectors::<u64, _>(instructions, pairs).unwrap_or(false)
+            by_vectors::<W, _>(instructions, pairs).unwrap_or(false)
         };
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by_key(|&i| keys[i]);
-        let expected = |part: &dyn Fn(usize) -> u64| {
-            let mut all = vec![0; n + 2 * BESIDE];
-            if sorted {
-                let of = order.iter().map(|&i| part(i));
-                all.splice(BESIDE..BESIDE + n, of);
-            }
-            all
-        };
-        let what = format!("{instructions:?}: {n} keys in {} pieces", pieces.len());
-        assert!(to_keys == expected(&|i| keys[i]), "{what}");
-        assert!(to_payloads == expected(&payload), "{what}: payloads");
+        let mut expected = (vec![W::ZERO; n + 2 * BESIDE], vec![0; to_payloads.len()]);
+        if sorted {
+            let payload = |&i: &usize| &payloads[i * width..(i + 1) * width];
+            let between = BESIDE..BESIDE + n;
+            expected.0.splice(between, order.iter().map(|&i| keys[i]));
+            let between = BESIDE * width..(BESIDE + n) * width;
+            let payloads: Vec<u8> = order.iter().flat_map(payload).copied().collect();
+            expected.1.splice(between, payloads);
+        }
+        let what = format!("{instructions:?}: {n} of {} and {width} bytes", W::BITS / 8);
+        let pieces = pieces.len();
+        assert!(to_keys == expected.0, "{what} in {pieces} pieces: keys");
+        assert!(
+            to_payloads == expected.1,
+            "{what} in {pieces} pieces: payloads"
+        );
         sorted
     }
 
     /// Stably, keys that numbers tell apart, and others; in pieces of any number.
     #[test]
     fn records_are_sorted_stably_or_refused() {
+        sorted_or_refused::<u64, _>(Fixed::<8>);
+        sorted_or_refused::<u64, _>(Fixed::<4>);
+        sorted_or_refused::<u32, _>(Fixed::<8>);
+    }
+
+    fn sorted_or_refused<W: Word, P: Payload>(payload: P) {
         let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for instructions in [Instructions::Avx2, Instructions::Avx512] {
             if instructions > Instructions::detect() {
@@ -408,6 +462,7 @@ mod tests {
             }
             for n in [2, 33, 64, 255, 256, 257, 1000, 10_000, 40_000] {
                 type Key<'a> = (&'a str, &'a dyn Fn(usize) -> u64, bool);
+                // Of narrower keys these are the lower bits.
                 let keys: &[Key<'_>] = &[
                     ("all bits", &random, true),
                     ("the greatest", &|i| u64::MAX - random(i) / 3, true),
@@ -435,17 +490,17 @@ mod tests {
                     ),
                 ];
                 for (name, key, done) in keys {
-                    let keys: Vec<u64> = (0..n).map(key).collect();
+                    let keys: Vec<W> = (0..n).map(|i| W::truncate(key(i).into())).collect();
                     for (pieces, fetches) in [(1, true), (2, false), (n.div_ceil(100), false)] {
-                        let sorted = check(instructions, &keys, pieces, fetches);
-                        assert_eq!(sorted, *done, "{n} keys: {name}");
+                        let sorted = check(payload, instructions, &keys, pieces, fetches);
+                        assert_eq!(sorted, *done, "{n} keys of {} bits: {name}", W::BITS);
                     }
                 }
             }
             // So many pages leave no bits for a key.
-            let keys: Vec<u64> = (0..70_000).map(random).collect();
-            assert!(check(instructions, &keys, 35_000, false));
-            assert!(!check(instructions, &keys, 70_000, false));
+            let keys: Vec<W> = (0..70_000).map(|i| W::truncate(random(i).into())).collect();
+            assert!(check(payload, instructions, &keys, 35_000, false));
+            assert!(!check(payload, instructions, &keys, 70_000, false));
         }
     }
 
