@@ -22,7 +22,6 @@ pub fn cargo() -> Command {
     if std::env::var_os("CI").is_some() {
         cargo.env("CARGO_INCREMENTAL", "0");
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
     }
     cargo
 }
