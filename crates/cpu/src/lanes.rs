@@ -174,7 +174,7 @@ pub(crate) unsafe fn by_vectors<W: Word, T: Vectored>(
     return unsafe { x86::by_vectors::<W, T>(instructions, work) };
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = instructions;
+        let _ = (instructions, W::WIDTH);
         Err(work)
     }
 }
