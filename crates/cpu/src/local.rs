@@ -46,7 +46,7 @@ use passes::{Passes, Tables};
 pub(crate) struct Shape {
     /// Bytes of a record.
     pub(crate) record: usize,
-    /// Bytes of a slot for one that a partition has moved.
+    /// Bytes of a slot for one that a partition has moved, maybe [side by side](Room::BESIDE).
     slot: usize,
     /// Whether they are keys alone.
     keys: bool,

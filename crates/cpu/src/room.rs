@@ -20,7 +20,7 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// Whether a record's key and, behind it, its payload lie side by side.
     pub(crate) const BESIDE: bool = matches!(size_of::<W>(), 4 | 8) && matches!(P::BYTES, 4 | 8);
 
-    /// Bytes of a record whose parts do. It begins where it may.
+    /// Bytes of such a record, which need not be aligned.
     pub(crate) const BYTES: usize = size_of::<W>() + P::BYTES;
 
     /// Places in the memory of columns.
@@ -71,6 +71,26 @@ impl<W: Word, P: Payload> Room<W, P> {
             at.cast::<W>().write_unaligned(key);
             payload.store(at.add(size_of::<W>()), 0, held);
         }
+    }
+
+    /// The key of a record whose parts lie side by side.
+    ///
+    /// # Safety
+    /// It is there, and nobody writes it now.
+    #[inline(always)]
+    pub(crate) unsafe fn key(at: *const u8) -> W {
+        // SAFETY: the caller's promise.
+        unsafe { at.cast::<W>().read_unaligned() }
+    }
+
+    /// Such a record.
+    ///
+    /// # Safety
+    /// As [`key`](Self::key).
+    #[inline(always)]
+    pub(crate) unsafe fn load(at: *const u8, payload: P) -> (W, P::Held) {
+        // SAFETY: the caller's promise.
+        unsafe { (Self::key(at), payload.load(at.add(size_of::<W>()), 0)) }
     }
 
     /// Puts records to the next places of their buckets: `take(bucket)` gives that place, `store(i, place)` puts the
@@ -139,9 +159,7 @@ impl<W: Word, P: Payload> Room<W, P> {
                     fetch_start(self.record(next.start));
                 }
                 for i in range.clone() {
-                    let at = self.record(i);
-                    let held = self.0.payload().load(at.add(size_of::<W>()), 0);
-                    to.store(done, (at.cast::<W>().read_unaligned(), held));
+                    to.store(done, Self::load(self.record(i), self.0.payload()));
                     done += 1;
                 }
             }

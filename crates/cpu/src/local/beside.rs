@@ -44,6 +44,23 @@ impl<'a, W: Word, P: Payload> Beside<'a, W, P> {
         })
     }
 
+    /// The least and the greatest key.
+    ///
+    /// # Safety
+    /// The bucket is there.
+    #[inline(always)]
+    pub(super) unsafe fn extremes(&self) -> [W; 2] {
+        let (mut least, mut greatest) = (W::MAX, W::ZERO);
+        for (records, n) in self.each() {
+            for i in 0..n {
+                // SAFETY: the pieces are there.
+                let key = unsafe { Room::<W, P>::key(records.add(i * Self::BYTES)) };
+                (least, greatest) = (least.min(key), greatest.max(key));
+            }
+        }
+        [least, greatest]
+    }
+
     /// What will be read after these.
     pub(super) fn ahead(&self) -> Ahead<'a> {
         Ahead::new([(self.records, Self::BYTES), (ptr::null(), 0)], self.next)

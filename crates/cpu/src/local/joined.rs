@@ -46,21 +46,6 @@ fn end<N: Sorted>() -> N::Word {
 pub(super) struct Joined<'a, W, P>(pub(super) Beside<'a, W, P>);
 
 impl<W: Word, P: Payload> Joined<'_, W, P> {
-    /// The least and the greatest key.
-    #[inline(always)]
-    unsafe fn extremes(&self) -> [u64; 2] {
-        let (mut least, mut greatest) = (u32::MAX, 0);
-        for (records, n) in self.0.each() {
-            let records: *const [u32; 2] = records.cast();
-            for i in 0..n {
-                // SAFETY: the pieces are there; a key has 32 bits.
-                let key = unsafe { records.add(i).cast::<u32>().read() };
-                (least, greatest) = (least.min(key), greatest.max(key));
-            }
-        }
-        [least, greatest].map(u64::from)
-    }
-
     /// Puts each record to the next free row of its bin, its word above `base`; or returns false, for a bin has no
     /// more.
     #[inline(always)]
@@ -172,9 +157,9 @@ impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
         let n = self.0.n;
         // SAFETY: the caller's promise.
         unsafe {
-            let [least, greatest] = self.extremes();
-            let range = greatest - least;
-            let [least, range] = [least, range].map(|key| L::Word::truncate(key.into()));
+            let extremes = self.0.extremes();
+            let [least, greatest] = extremes.map(|key| L::Word::truncate(key.widen()));
+            let range = greatest.wrapping_sub(least);
             if range < L::Word::truncate((n / (ROWS / 2)).max(1) as u128) {
                 return false;
             }

@@ -88,20 +88,6 @@ impl<W: Word> Numbering<W> {
 }
 
 impl<W: Word, P: Payload> Pairs<'_, W, P> {
-    /// The least and the greatest key.
-    #[inline(always)]
-    unsafe fn extremes(&self) -> [W; 2] {
-        let (mut least, mut greatest) = (W::MAX, W::ZERO);
-        for (records, n) in self.0.each() {
-            for i in 0..n {
-                // SAFETY: the pieces are there.
-                let key = unsafe { key::<W, P>(records, i) };
-                (least, greatest) = (least.min(key), greatest.max(key));
-            }
-        }
-        [least, greatest]
-    }
-
     /// How many pages the pieces touch.
     fn pages(&self) -> usize {
         let pages = |piece: &Range<usize>| piece.end.div_ceil(PAGE) - piece.start / PAGE;
@@ -133,8 +119,10 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                     let own = (PAGE - at % PAGE).min(piece.end - at);
                     pages.push(at.wrapping_sub(first));
                     ahead.fetch(own);
-                    for (i, found) in keys[..own].iter_mut().enumerate() {
-                        *found = key::<L::Word, P>(records, at - piece.start + i);
+                    let records = records.add((at - piece.start) * Room::<W, P>::BYTES);
+                    for (i, key) in keys[..own].iter_mut().enumerate() {
+                        let record = records.add(i * Room::<W, P>::BYTES);
+                        *key = Room::<L::Word, P>::key(record);
                     }
                     for i in (0..own).step_by(L::LANES) {
                         let keys = L::load(keys.as_ptr().add(i));
@@ -162,19 +150,6 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
             }
             true
         }
-    }
-}
-
-/// The key of the `i`-th of some records.
-///
-/// # Safety
-/// There are more.
-#[inline(always)]
-unsafe fn key<W: Word, P: Payload>(records: *const u8, i: usize) -> W {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let at = records.add(i * Room::<W, P>::BYTES);
-        at.cast::<W>().read_unaligned()
     }
 }
 
@@ -209,29 +184,26 @@ struct Numbered<'a, W, P> {
 }
 
 impl<W: Word, P: Payload> Numbered<'_, W, P> {
-    /// Which of the records a number tells.
+    /// Where a number's record lies.
     ///
     /// # Safety
     /// There is such a record, as for all that follow.
     #[inline(always)]
-    unsafe fn record(&self, number: u32) -> usize {
+    unsafe fn at(&self, number: u32) -> *const u8 {
         let record = self.numbering.record(number);
         // SAFETY: the caller's promise.
-        unsafe { self.pages.get_unchecked(record / PAGE).wrapping_add(record) }
-    }
-
-    /// Where a number's record lies: its key and, behind that, its payload.
-    #[inline(always)]
-    unsafe fn at(&self, number: u32) -> *const u8 {
-        // SAFETY: the caller's promise.
-        unsafe { self.records.add(self.record(number) * Room::<W, P>::BYTES) }
+        unsafe {
+            let page = *self.pages.get_unchecked(record / PAGE);
+            self.records
+                .add(page.wrapping_add(record) * Room::<W, P>::BYTES)
+        }
     }
 
     /// The key of a number's record.
     #[inline(always)]
     unsafe fn key(&self, number: u32) -> W {
         // SAFETY: the caller's promise.
-        unsafe { key::<W, P>(self.records, self.record(number)) }
+        unsafe { Room::<W, P>::key(self.at(number)) }
     }
 
     /// Puts sorted numbers of some bins in the order of their keys.
@@ -291,9 +263,7 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
                 }
             }
             for (i, &number) in numbers.iter().enumerate().skip(rest) {
-                let payload = self.at(number).add(size_of::<W>());
-                let held = to.payload().load(payload, 0);
-                to.store(i, (self.key(number), held));
+                to.store(i, Room::<W, P>::load(self.at(number), to.payload()));
             }
         }
     }
@@ -312,7 +282,7 @@ impl<W: Word, P: Payload> Vectored for Pairs<'_, W, P> {
         let bucket = &self.0;
         // SAFETY: the caller's promise.
         unsafe {
-            let extremes = self.extremes();
+            let extremes = bucket.extremes();
             let [least, greatest] = extremes.map(|key| L::Word::truncate(key.widen()));
             let range = greatest.wrapping_sub(least);
             // Where records have fewer keys than that, bins overflow.
