@@ -5,6 +5,7 @@
 //! which codes differ; where codes are wider than a window, runs that tie in it are sorted by the
 //! next one, which the positions lead to.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -35,13 +36,14 @@ pub(crate) fn sort<K: Word>(
     index: IndexMut<'_>,
     spec: &Spec,
     means: &Means,
+    reason: Cow<'static, str>,
 ) -> Result<Report> {
     match index {
-        IndexMut::U32(index) => sort_entries::<K, u64, u32>(keys, index, spec, means),
+        IndexMut::U32(index) => sort_entries::<K, u64, u32>(keys, index, spec, means, reason),
         IndexMut::U64(index) if far(keys.len()) => {
-            sort_entries::<K, u128, u64>(keys, index, spec, means)
+            sort_entries::<K, u128, u64>(keys, index, spec, means, reason)
         }
-        IndexMut::U64(index) => sort_entries::<K, u64, u64>(keys, index, spec, means),
+        IndexMut::U64(index) => sort_entries::<K, u64, u64>(keys, index, spec, means, reason),
     }
 }
 
@@ -50,6 +52,7 @@ fn sort_entries<K: Word, W: Word, E: Entry>(
     index: &mut [E],
     spec: &Spec,
     means: &Means,
+    reason: Cow<'static, str>,
 ) -> Result<Report> {
     let coder: Coder<K> = spec.codec.coder();
     let bits = match spec.bits.is_empty() {
@@ -71,6 +74,7 @@ fn sort_entries<K: Word, W: Word, E: Entry>(
         counts: None,
         data: None::<Columns<W, Nothing>>,
         payload: Nothing,
+        reason,
     };
     // SAFETY: keys and index are borrowed for this call, and of one length.
     let report = unsafe { sorting.run(means) }?;
@@ -150,10 +154,10 @@ mod tests {
                     instructions,
                 };
                 let mut index = vec![0u64; keys.len()];
-                sort_entries::<K, u64, u64>(keys, &mut index, &spec, &means).unwrap();
+                sort_entries::<K, u64, u64>(keys, &mut index, &spec, &means, "".into()).unwrap();
                 assert!(index == expected, "{} keys of {}", keys.len(), K::BITS);
                 index.fill(0);
-                sort_entries::<K, u128, u64>(keys, &mut index, &spec, &means).unwrap();
+                sort_entries::<K, u128, u64>(keys, &mut index, &spec, &means, "".into()).unwrap();
                 assert!(index == expected, "{} keys of {}", keys.len(), K::BITS);
             }
         }

@@ -3,6 +3,7 @@
 //! Keys of 8 and 16 bits are such. Of wider ones a sample shows whether they may be, and whoever counts sees whether
 //! they are.
 
+use std::borrow::Cow;
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -111,7 +112,12 @@ impl<W: Word> Span<W> {
 /// # Errors
 /// [`Error::OutOfMemory`](sweepsort_core::Error::OutOfMemory), [`Error::Threads`](sweepsort_core::Error::Threads); the
 /// keys are untouched then.
-pub(crate) fn sort<W: Word>(keys: &mut [W], coder: Coder<W>, means: &Means) -> Result<Report> {
+pub(crate) fn sort<W: Word>(
+    keys: &mut [W],
+    coder: Coder<W>,
+    means: &Means,
+    reason: Cow<'static, str>,
+) -> Result<Report> {
     means.pool.enter(keys.len() >= PARALLEL_FROM, |crew| {
         let span = Span::whole();
         let memory = means.scratch.take(span.table_bytes(keys.len(), crew))?;
@@ -119,7 +125,8 @@ pub(crate) fn sort<W: Word>(keys: &mut [W], coder: Coder<W>, means: &Means) -> R
         let sorted = unsafe { within(keys, coder, span, memory.start(), crew) };
         means.scratch.give(memory);
         // There is no other code.
-        Ok(sorted.unwrap_or_default())
+        let counted = sorted.unwrap_or_default();
+        Ok(Report { reason, ..counted })
     })?
 }
 

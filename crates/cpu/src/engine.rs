@@ -1,14 +1,16 @@
 //! The engine: tasks of any width and payload, led to the algorithm for them.
 
+use std::borrow::Cow;
+
 use sweepsort_core::{
-    Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Word,
-    same_length, with_words,
+    Codec, Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Width,
+    Word, WordsMut, same_length, with_words,
 };
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
 use crate::hybrid::{self, Means, Measure, Records};
 use crate::instructions::Instructions;
-use crate::local;
+use crate::local::{self, few};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 use crate::{argsort, count};
@@ -76,6 +78,72 @@ impl CpuEngine {
         &self.means.pool
     }
 
+    /// Whether so many keys alone, each of which is a word, are so few that this engine [sorts them at
+    /// once](Self::sort_few).
+    #[inline]
+    pub fn is_few(&self, keys: usize, width: Width) -> bool {
+        keys <= few::most(self.means.instructions(true), width.bits())
+    }
+
+    /// Sorts [few](Self::is_few) keys alone by all of their bits. It does what [`run`](Engine::run) does with them,
+    /// without the time that a task takes, which is as long as sorting them.
+    ///
+    /// # Panics
+    /// If there are more keys, or if their codes tie.
+    pub fn sort_few(&self, keys: WordsMut<'_>, codec: &Codec, reason: Cow<'static, str>) -> Report {
+        with_words!(WordsMut, keys, |keys| self
+            .sort_few_words(keys, codec, reason))
+    }
+
+    #[inline]
+    fn sort_few_words<W: Word>(
+        &self,
+        keys: &mut [W],
+        codec: &Codec,
+        reason: Cow<'static, str>,
+    ) -> Report {
+        assert!(!codec.ties && self.is_few(keys.len(), W::WIDTH));
+        let instructions = self.means.instructions(true);
+        // SAFETY: the machine has the instructions, and the keys are few.
+        let done = unsafe { few::sort(instructions, keys, &codec.coder()) };
+        hybrid::report(keys.len(), W::BITS, reason, done)
+    }
+
+    /// As [`run`](Engine::run); the report tells why this engine was taken. Who notes that later moves the report,
+    /// which takes as long as to sort a few keys.
+    ///
+    /// # Errors
+    /// As [`run`](Engine::run).
+    pub fn run_because(
+        &self,
+        task: Task<'_>,
+        spec: &Spec,
+        reason: Cow<'static, str>,
+    ) -> Result<Report> {
+        let method = self.algorithm(&task.shape(), spec)?;
+        match task {
+            Task::Keys(keys) => {
+                with_words!(WordsMut, keys, |keys| self
+                    .sort_keys(keys, method, spec, reason))
+            }
+            Task::Pairs(keys, values) => {
+                with_words!(WordsMut, keys, |keys| self
+                    .sort_pairs(keys, values, spec, reason))
+            }
+            Task::Argsort(keys, index) => {
+                same_length(keys.len(), index.len(), "index entries")?;
+                with_words!(Words, keys, |keys| {
+                    argsort::sort(keys, index, spec, &self.means, reason)
+                })
+            }
+            _ => Err(Error::Unsupported {
+                engine: self.name(),
+                what: "this kind of task".into(),
+                instead: "keys, pairs or argsort".into(),
+            }),
+        }
+    }
+
     /// The method for a task, by name.
     fn algorithm(&self, shape: &Shape, spec: &Spec) -> Result<Algorithm> {
         let unsupported = |what: String, instead: &str| Error::Unsupported {
@@ -107,14 +175,23 @@ impl CpuEngine {
         }
     }
 
-    fn sort_keys<W: Word>(&self, keys: &mut [W], method: Algorithm, spec: &Spec) -> Result<Report> {
+    fn sort_keys<W: Word>(
+        &self,
+        keys: &mut [W],
+        method: Algorithm,
+        spec: &Spec,
+        reason: Cow<'static, str>,
+    ) -> Result<Report> {
         match method {
-            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.means),
+            Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.means, reason),
             Algorithm::Hybrid => {
-                let whole = spec.bits == (0..W::BITS);
+                let whole = spec.bits == (0..W::BITS) && !spec.codec.ties;
+                if whole && self.is_few(keys.len(), W::WIDTH) {
+                    return Ok(self.sort_few_words(keys, &spec.codec, reason));
+                }
                 let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
                 // SAFETY: the slice is borrowed for this call.
-                unsafe { self.sort_records(data, keys.len(), spec, !whole || spec.codec.ties) }
+                unsafe { self.sort_records(data, keys.len(), spec, !whole, reason) }
             }
         }
     }
@@ -124,20 +201,23 @@ impl CpuEngine {
         keys: &mut [W],
         mut values: ValuesMut<'_>,
         spec: &Spec,
+        reason: Cow<'static, str>,
     ) -> Result<Report> {
         let (n, start, pointer) = (keys.len(), keys.as_mut_ptr(), values.as_mut_ptr());
         same_length(n, values.len(), "values")?;
-        // SAFETY: keys and values are `n` each, and borrowed for this call.
-        unsafe {
-            match values.value_bytes() {
-                0 => self.sort_records(Columns::new(start, pointer, Nothing), n, spec, true),
-                4 => self.sort_records(Columns::new(start, pointer, Fixed::<4>), n, spec, true),
-                8 => self.sort_records(Columns::new(start, pointer, Fixed::<8>), n, spec, true),
-                16 => self.sort_records(Columns::new(start, pointer, Fixed::<16>), n, spec, true),
-                other => {
-                    self.sort_records(Columns::new(start, pointer, Bytes(other)), n, spec, true)
-                }
-            }
+        macro_rules! sort {
+            ($payload:expr) => {{
+                let data = Columns::new(start, pointer, $payload);
+                // SAFETY: keys and values are `n` each, and borrowed for this call.
+                unsafe { self.sort_records(data, n, spec, true, reason) }
+            }};
+        }
+        match values.value_bytes() {
+            0 => sort!(Nothing),
+            4 => sort!(Fixed::<4>),
+            8 => sort!(Fixed::<8>),
+            16 => sort!(Fixed::<16>),
+            other => sort!(Bytes(other)),
         }
     }
 
@@ -149,6 +229,7 @@ impl CpuEngine {
         n: usize,
         spec: &Spec,
         strict: bool,
+        reason: Cow<'static, str>,
     ) -> Result<Report> {
         let coder: Coder<W> = spec.codec.coder();
         let records = Records {
@@ -158,6 +239,7 @@ impl CpuEngine {
             bits: spec.bits.clone(),
             strict,
             counts: spec.algorithm == "auto",
+            reason,
         };
         // SAFETY: the caller's promise.
         unsafe { hybrid::sort(records, &self.means) }
@@ -216,25 +298,6 @@ impl Engine for CpuEngine {
     }
 
     fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-        let method = self.algorithm(&task.shape(), spec)?;
-        match task {
-            Task::Keys(keys) => {
-                with_words!(WordsMut, keys, |keys| self.sort_keys(keys, method, spec))
-            }
-            Task::Pairs(keys, values) => {
-                with_words!(WordsMut, keys, |keys| self.sort_pairs(keys, values, spec))
-            }
-            Task::Argsort(keys, index) => {
-                same_length(keys.len(), index.len(), "index entries")?;
-                with_words!(Words, keys, |keys| {
-                    argsort::sort(keys, index, spec, &self.means)
-                })
-            }
-            _ => Err(Error::Unsupported {
-                engine: self.name(),
-                what: "this kind of task".into(),
-                instead: "keys, pairs or argsort".into(),
-            }),
-        }
+        self.run_because(task, spec, Cow::Borrowed(""))
     }
 }

@@ -1,12 +1,13 @@
 //! The algorithm: partitions until a bucket fits the cache, then a local sort of each.
 
-use std::mem::MaybeUninit;
+use std::borrow::Cow;
+use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::ptr;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use sweepsort_core::{Coder, Digit, Presorted, Report, Result, Stage, Word};
+use sweepsort_core::{Codec, Coder, Digit, Presorted, Report, Result, Stage, Word};
 
 use crate::blocks::Blocks;
 use crate::classify::{BucketBits, Classifier};
@@ -60,6 +61,8 @@ pub(crate) struct Records<W, P> {
     pub(crate) strict: bool,
     /// Whether keys alone of few codes may be counted, and not moved.
     pub(crate) counts: bool,
+    /// Why this engine sorts them.
+    pub(crate) reason: Cow<'static, str>,
 }
 
 /// A sort: `n` records from a source to a sink.
@@ -78,6 +81,25 @@ pub(crate) struct Sorting<W, P, S, T> {
     /// Where the records lie; nowhere yet, if only the source makes them.
     pub(crate) data: Option<Columns<W, P>>,
     pub(crate) payload: P,
+    /// See [`Records::reason`].
+    pub(crate) reason: Cow<'static, str>,
+}
+
+/// What was done to records at once.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub(crate) presorted: Option<Presorted>,
+    pub(crate) passes: u32,
+    pub(crate) bytes_moved: u64,
+}
+
+impl Done {
+    /// Notes it in a report.
+    pub(crate) fn note(self, report: &mut Report) {
+        report.presorted = self.presorted;
+        report.passes_run = self.passes;
+        report.bytes_moved = self.bytes_moved;
+    }
 }
 
 /// What decides about a sort's memory.
@@ -211,6 +233,24 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
     }
 }
 
+/// What is known of a sort beforehand, and what was done at once. (Written where it is wanted: to move a report takes
+/// as long as to sort a few keys.)
+#[inline(always)]
+pub(crate) fn report(n: usize, bits: u32, reason: Cow<'static, str>, done: Done) -> Report {
+    Report {
+        engine: "cpu",
+        algorithm: "hybrid",
+        reason,
+        keys: n,
+        threads: 1,
+        passes_possible: bits.div_ceil(8),
+        passes_run: done.passes,
+        presorted: done.presorted,
+        bytes_moved: done.bytes_moved,
+        ..Report::default()
+    }
+}
+
 /// Something that starts on a line of the cache.
 #[repr(align(64))]
 struct Line<T>(T);
@@ -262,6 +302,7 @@ impl<W: Word, P: Payload> Records<W, P> {
             strict: self.strict,
             data: Some(self.data),
             payload: self.data.payload(),
+            reason: self.reason,
         }
     }
 }
@@ -274,28 +315,13 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     ///
     /// # Safety
     /// Source, sink and data have `n` records, and nobody else uses them now.
-    pub(crate) unsafe fn run(self, means: &Means) -> Result<Report> {
-        let mut report = Report {
-            engine: "cpu",
-            algorithm: "hybrid",
-            keys: self.n,
-            threads: 1,
-            passes_possible: self.bits.len().div_ceil(8) as u32,
-            ..Report::default()
-        };
-        if self.n < 2 || self.bits.is_empty() {
-            let run = Presorted::Equal;
-            // SAFETY: the caller's promise.
-            unsafe { self.sink.presorted(self.n, run, Crew::alone()) };
-            return Ok(Report {
-                presorted: Some(run),
-                ..report
-            });
-        }
+    pub(crate) unsafe fn run(mut self, means: &Means) -> Result<Report> {
+        let (bits, reason) = (self.bits.len() as u32, mem::take(&mut self.reason));
         // SAFETY: the caller's promise.
-        if self.n <= few::FEW_MAX && unsafe { self.run_few(&mut report, means) } {
-            return Ok(report);
+        if let Some(done) = unsafe { self.at_once(means) } {
+            return Ok(report(self.n, bits, reason, done));
         }
+        let report = report(self.n, bits, reason, Done::default());
         let several = self.n >= PARALLEL_FROM;
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
@@ -307,6 +333,24 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 }
             }
         })?
+    }
+
+    /// Sorts what needs no memory; or returns nothing, and nothing is written.
+    unsafe fn at_once(&self, means: &Means) -> Option<Done> {
+        if self.n < 2 || self.bits.is_empty() {
+            let run = Presorted::Equal;
+            // SAFETY: the caller's promise.
+            unsafe { self.sink.presorted(self.n, run, Crew::alone()) };
+            return Some(Done {
+                presorted: Some(run),
+                ..Done::default()
+            });
+        }
+        if const { P::NONE && S::CODES } && self.data.is_none() && self.whole {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_few(means) };
+        }
+        None
     }
 
     pub(crate) fn record_bytes(&self) -> usize {
@@ -346,48 +390,33 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         )
     }
 
-    /// Sorts words alone that fit the registers; or returns false, for they are not such, or do not show enough
-    /// of their codes, and nothing is written.
-    unsafe fn run_few(&self, report: &mut Report, means: &Means) -> bool {
-        if const { !(P::NONE && S::CODES) } || !self.whole {
-            return false;
+    /// Sorts words that are made of keys; or returns nothing, for they are not [few], or do not show enough of their
+    /// codes.
+    unsafe fn run_few(&self, means: &Means) -> Option<Done> {
+        if self.n > few::most(means.instructions(true), W::BITS) {
+            return None;
         }
         let mut made = MaybeUninit::<[W; few::FEW_MAX]>::uninit();
-        let on_the_stack =
-            || Columns::new(made.as_mut_ptr().cast(), ptr::dangling_mut(), self.payload);
-        let (n, data) = (self.n, self.data.unwrap_or_else(on_the_stack));
-        let instructions = means.instructions(self.whole);
-        let mut found = None;
-        // SAFETY: all keys are there, and are ours.
+        let data = Columns::new(made.as_mut_ptr().cast(), ptr::dangling_mut(), self.payload);
+        // SAFETY: all keys are there, and there is room for so many words.
         unsafe {
-            let takes = few::sort(instructions, data.keys_start(), n, || {
-                found = self.single_run();
-                if found.is_none() {
-                    self.encode(data);
-                }
-                found.is_none()
-            });
-            if !takes {
-                return false;
+            if let Some(run) = self.single_run() {
+                return Some(self.keep(run, Crew::alone()));
             }
-            match found {
-                Some(run) => self.keep(run, report, Crew::alone()),
-                None => {
-                    let words = data.keys_mut(n);
-                    // Of a code in several windows they show the first.
-                    if const { T::REWORDS } && self.sink.windows() > 1 {
-                        let mask = W::mask(&self.bits);
-                        if (Tie { keys: words, mask }).find() + 1 < n {
-                            return false;
-                        }
-                    }
-                    self.sink.done(0, words);
-                    report.passes_run = 1;
-                    report.bytes_moved = 2 * (n * size_of::<W>()) as u64;
+            self.encode(data);
+            let words = data.keys_mut(self.n);
+            let instructions = means.instructions(true);
+            let done = few::sort(instructions, words, &Codec::UNSIGNED.coder());
+            // Of a code in several windows they show the first.
+            if self.sink.windows() > 1 {
+                let mask = W::mask(&self.bits);
+                if (Tie { keys: words, mask }).find() + 1 < self.n {
+                    return None;
                 }
             }
+            self.sink.done(0, words);
+            Some(done)
         }
-        true
     }
 
     /// What the source makes of keys to where the records lie.
@@ -486,6 +515,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 means.scratch.give(block);
                 return Ok(Report {
                     workspace_bytes: bytes,
+                    reason: report.reason,
                     ..counted
                 });
             }

@@ -1,5 +1,7 @@
 //! The instructions that a machine has, habits of some, and a cache's size.
 
+use std::sync::LazyLock;
+
 /// Which instructions a sort may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Instructions {
@@ -14,6 +16,12 @@ pub enum Instructions {
 impl Instructions {
     /// The best that this machine has.
     pub fn detect() -> Self {
+        // To ask for each of them takes as long as to sort two keys.
+        static BEST: LazyLock<Instructions> = LazyLock::new(Instructions::found);
+        *BEST
+    }
+
+    fn found() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             let scalar = is_x86_feature_detected!("bmi1")
@@ -41,7 +49,6 @@ pub(crate) fn stores_wait() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;
-        use std::sync::LazyLock;
 
         // In a virtual machine the question alone takes microseconds.
         static INTEL: LazyLock<bool> = LazyLock::new(|| {
@@ -61,7 +68,6 @@ pub(crate) fn second_cache_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;
-        use std::sync::LazyLock;
 
         const CACHES: u32 = 0x8000_0006;
         static BYTES: LazyLock<usize> = LazyLock::new(|| {

@@ -18,7 +18,7 @@ use std::time::Instant;
 use sweepsort_core::{Presorted, Report, Result, Stage, Word};
 
 use crate::columns::Payload;
-use crate::hybrid::{Means, Sorting};
+use crate::hybrid::{Done, Means, Sorting};
 use crate::instructions::Instructions;
 use crate::job;
 use crate::lanes::{Lanes, Vectored, by_vectors};
@@ -59,7 +59,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             }
             let run = self.single_run();
             if let Some(run) = run {
-                self.keep(run, report, crew);
+                self.keep(run, crew).note(report);
             }
             Ok(run.is_some())
         }
@@ -96,7 +96,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                         return Ok(false);
                     }
                 }
-                Some(Order::Run(run)) => self.keep(run, report, crew),
+                Some(Order::Run(run)) => self.keep(run, crew).note(report),
                 Some(Order::But(out)) => {
                     let moves = Moves::new(ranks, self.n, out)?;
                     self.mend(&moves, report, crew, means)?;
@@ -112,14 +112,15 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     }
 
     /// The input is one run.
-    pub(crate) unsafe fn keep(&self, run: Presorted, report: &mut Report, crew: Crew<'_>) {
+    pub(crate) unsafe fn keep(&self, run: Presorted, crew: Crew<'_>) -> Done {
         // SAFETY: the caller found it so, and nobody else uses the records.
         unsafe { self.sink.presorted(self.n, run, crew) };
-        report.presorted = Some(run);
-        report.bytes_moved = (self.n * size_of::<W>()) as u64;
-        if run == Presorted::Reversed {
-            report.bytes_moved += 2 * (self.n * self.record_bytes()) as u64;
-            report.passes_run = 1;
+        let turned = run == Presorted::Reversed;
+        let moved = if turned { 2 * self.record_bytes() } else { 0 };
+        Done {
+            presorted: Some(run),
+            passes: turned.into(),
+            bytes_moved: (self.n * (size_of::<W>() + moved)) as u64,
         }
     }
 

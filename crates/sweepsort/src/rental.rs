@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sweepsort_core::{DataState, Engine, Error, Plan, Report, Result, Shape, Spec, Task};
 use sweepsort_cpu::CpuEngine;
 
-use crate::choice::{self, Costs, Decision, Gpu, SMALLEST, TOO_FEW};
+pub(crate) use crate::choice::TOO_FEW;
+use crate::choice::{self, Costs, Decision, Gpu, SMALLEST};
 use crate::{devices, trial};
 
 /// The engines of this process.
@@ -229,9 +230,7 @@ pub(crate) fn run(
     let shape = task.shape();
     // The shortest way for small tasks: nothing is asked, weighed or written.
     if shape.keys < SMALLEST {
-        let mut done = cpu.run(task, spec);
-        because(Cow::Borrowed(TOO_FEW), &mut done);
-        return done;
+        return cpu.run_because(task, spec, Cow::Borrowed(TOO_FEW));
     }
     let verdict = decide(gpus, &shape, spec, cpu.threads(), true);
     let mut reason = verdict.decision.reason;
@@ -246,9 +245,7 @@ pub(crate) fn run(
             return done;
         }
     }
-    let mut done = cpu.run(task, spec);
-    because(reason, &mut done);
-    done
+    cpu.run_because(task, spec, reason)
 }
 
 /// What [`run`] would do with such a task now, nothing being opened.
@@ -270,7 +267,7 @@ pub(crate) fn plan(
     cpu.plan(shape, spec)
 }
 
-/// Notes in a report, where it lies: to move it takes as long as to sort a few keys.
+/// Notes in a report why its engine was taken.
 pub(crate) fn because(reason: Cow<'static, str>, done: &mut Result<Report>) {
     if let Ok(report) = done {
         report.reason = reason;

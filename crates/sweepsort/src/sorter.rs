@@ -23,10 +23,13 @@ pub(crate) static NATURAL: Sorter = Sorter {
     order: Order::Ascending,
     nan: Nan::Total,
     bits: None,
-    algorithm: Cow::Borrowed("auto"),
+    algorithm: Cow::Borrowed(AUTO),
     engine: CpuEngine::ephemeral(),
     way: Way::Auto,
 };
+
+/// The method that an engine chooses itself.
+const AUTO: &str = "auto";
 
 /// The reason where the caller named an engine or a method.
 const ASKED_FOR: &str = "asked for";
@@ -177,11 +180,12 @@ impl Builder {
         if let Some(instructions) = self.instructions {
             engine = engine.with_instructions(instructions)?;
         }
-        let name = self.algorithm.clone().unwrap_or_else(|| "auto".into());
+        let name = self.algorithm.clone();
+        let name = name.map_or(Cow::Borrowed(AUTO), Cow::Owned);
         let way = match self.choice {
             Choice::Auto | Choice::Cpu => match self.twin(&engine, &name)? {
                 Some(twin) => Way::Other(twin),
-                None if self.choice == Choice::Auto && name == "auto" => Way::Auto,
+                None if self.choice == Choice::Auto && name == AUTO => Way::Auto,
                 None => Way::Cpu,
             },
             Choice::Cuda => Way::Other(self.cuda(&name)?),
@@ -191,7 +195,7 @@ impl Builder {
             order: self.order,
             nan: self.nan,
             bits: self.bits,
-            algorithm: Cow::Owned(name),
+            algorithm: name,
             engine,
             way,
         })
@@ -284,10 +288,17 @@ impl Sorter {
     /// # Errors
     /// [`Error::BitRange`], [`Error::OutOfMemory`]; the keys are untouched then.
     pub fn sort<K: RadixKey>(&self, keys: &mut [K]) -> Result<Report> {
-        let spec = self.spec::<K>(Codec::for_keys, true)?;
+        let spec = || self.spec::<K>(Codec::for_keys, true);
         if let Some(words) = K::words_mut(keys) {
-            return self.run(Task::Keys(words), &spec);
+            if let Some(reason) = self.by_cpu_at_once()
+                && self.engine.is_few(words.len(), words.width())
+            {
+                let codec = Codec::for_keys(K::KIND, self.order, self.nan);
+                return Ok(self.engine.sort_few(words, &codec, Cow::Borrowed(reason)));
+            }
+            return self.run(Task::Keys(words), &spec()?);
         }
+        let spec = spec()?;
         match Width::holding(K::BITS) {
             Some(width) => self.in_words(width, keys, None, &spec),
             None => self.permute(keys, &mut [(); 0]),
@@ -455,15 +466,28 @@ impl Sorter {
         &self.engine
     }
 
+    /// Why the CPU engine sorts keys alone without a task if they are few, where it does.
+    fn by_cpu_at_once(&self) -> Option<&'static str> {
+        let reason = match self.way {
+            Way::Auto => rental::TOO_FEW,
+            Way::Cpu => ASKED_FOR,
+            Way::Other(_) => return None,
+        };
+        (self.bits.is_none() && self.algorithm == AUTO).then_some(reason)
+    }
+
     /// Runs a task, and notes in its report why this engine ran it.
     pub(crate) fn run(&self, task: Task<'_>, spec: &Spec) -> Result<Report> {
-        let mut done = match &self.way {
-            Way::Auto => return rental::run(&self.engine, &rental::GPUS, task, spec),
-            Way::Cpu => self.engine.run(task, spec),
-            Way::Other(other) => other.run(task, spec),
-        };
-        rental::because(Cow::Borrowed(ASKED_FOR), &mut done);
-        done
+        let reason = Cow::Borrowed(ASKED_FOR);
+        match &self.way {
+            Way::Auto => rental::run(&self.engine, &rental::GPUS, task, spec),
+            Way::Cpu => self.engine.run_because(task, spec, reason),
+            Way::Other(other) => {
+                let mut done = other.run(task, spec);
+                rental::because(reason, &mut done);
+                done
+            }
+        }
     }
 
     /// Sorts keys as a copy of their bits in words of `width`, and writes the keys back.

@@ -1,69 +1,142 @@
-//! Keys alone that fit the registers, sorted where they lie: without memory, and in far less time than it takes
-//! to set up more.
+//! Few keys alone, sorted where they lie: in registers, or by insertion where no vectors are; without memory, and in
+//! far less time than it takes to set up more.
 
-use sweepsort_core::Word;
+use sweepsort_core::{Coder, Presorted, Word};
 
 use super::block;
+use crate::hybrid::Done;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::tuning::INSERTION_MAX;
 
 /// More keys than this are too many, whatever vectors there are.
 pub(crate) const FEW_MAX: usize = block::MOST;
 
-/// Sorts `n` keys, if `prepare`, by which they are codes, says that there is something to sort; or returns false,
-/// for they are too many or there are no vectors for such keys, and has not asked.
+/// The most keys of so many bits that are few: as many as registers have room for.
+#[inline]
+pub(crate) fn most(instructions: Instructions, bits: u32) -> usize {
+    match (instructions, bits) {
+        (Instructions::Avx512, 32) => 256,
+        (Instructions::Avx512, 64) | (Instructions::Avx2, 32) => 128,
+        (Instructions::Avx2, 64) => 32,
+        _ => INSERTION_MAX,
+    }
+}
+
+/// Sorts keys by their codes, which do not tie.
 ///
 /// # Safety
-/// The machine has the instructions. The keys are there, and nobody else uses them now.
+/// The machine has the instructions. The keys are [few](most).
 #[inline]
 pub(crate) unsafe fn sort<W: Word>(
     instructions: Instructions,
-    keys: *mut W,
-    n: usize,
-    prepare: impl FnOnce() -> bool,
-) -> bool {
-    let few = Few { keys, n, prepare };
+    keys: &mut [W],
+    coder: &Coder<W>,
+) -> Done {
+    let few = Few { keys, coder };
     // SAFETY: the caller's promise.
-    unsafe { by_vectors::<W, _>(instructions, few) }.unwrap_or(false)
+    unsafe { by_vectors::<W, _>(instructions, few) }.unwrap_or_else(|few| few.sort(insertion))
 }
 
-struct Few<W, F> {
-    keys: *mut W,
-    n: usize,
-    prepare: F,
+struct Few<'a, W> {
+    keys: &'a mut [W],
+    coder: &'a Coder<W>,
 }
 
-impl<W: Word, F: FnOnce() -> bool> Vectored for Few<W, F> {
-    type Output = bool;
+impl<W: Word> Few<'_, W> {
+    /// By a sort of codes, if they are out of order.
+    #[inline(always)]
+    fn sort(self, sort: impl FnOnce(&mut [W])) -> Done {
+        let keys = self.keys;
+        let encodes = !self.coder.is_identity();
+        if encodes {
+            keys.iter_mut()
+                .for_each(|key| *key = self.coder.encode_bijective(*key));
+        }
+        let (mut rises, mut falls) = (false, false);
+        for pair in keys.windows(2) {
+            rises |= pair[0] < pair[1];
+            falls |= pair[0] > pair[1];
+        }
+        if falls {
+            sort(keys);
+        }
+        if encodes {
+            keys.iter_mut()
+                .for_each(|key| *key = self.coder.decode(*key));
+        }
+        let bytes = size_of_val(keys) as u64;
+        Done {
+            presorted: match (rises, falls) {
+                (false, false) => Some(Presorted::Equal),
+                (true, false) => Some(Presorted::Sorted),
+                (false, true) => Some(Presorted::Reversed),
+                (true, true) => None,
+            },
+            passes: falls.into(),
+            bytes_moved: match (rises, falls) {
+                (_, false) => bytes,
+                (false, true) => 3 * bytes,
+                (true, true) => 2 * bytes,
+            },
+        }
+    }
+}
+
+impl<W: Word> Vectored for Few<'_, W> {
+    type Output = Done;
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> bool {
+    unsafe fn run<L: Lanes>(self) -> Done {
         assert_eq!(L::Word::WIDTH, W::WIDTH);
-        if self.n > block::most::<L>() {
-            return false;
+        assert!(self.keys.len() <= block::most::<L>());
+        self.sort(
+            #[inline(always)]
+            |keys| {
+                let (start, n): (*mut L::Word, _) = (keys.as_mut_ptr().cast(), keys.len());
+                // SAFETY: the keys are there, and are ours.
+                unsafe { block::sort::<L>(start, n, start, n) }
+            },
+        )
+    }
+}
+
+/// Sorts codes one by one.
+fn insertion<W: Word>(codes: &mut [W]) {
+    for i in 1..codes.len() {
+        let (code, mut at) = (codes[i], i);
+        while at > 0 && codes[at - 1] > code {
+            codes[at] = codes[at - 1];
+            at -= 1;
         }
-        if (self.prepare)() {
-            let keys: *mut L::Word = self.keys.cast();
-            // SAFETY: the promise of `sort`.
-            unsafe { block::sort::<L>(keys, self.n, keys, self.n) };
-        }
-        true
+        codes[at] = code;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sweepsort_core::{Codec, Kind, Nan, Order};
+
     use super::*;
 
     /// Keys beside those that are sorted, on either side.
     const BESIDE: usize = 20;
 
-    /// Every number of keys up to one too many, few values and many, and nothing beside them is written.
+    /// Every number of keys, in several orders, few values and many, by several codes: sorted, told what order they
+    /// had, and nothing beside them is written.
     #[test]
     fn few_keys_are_sorted_where_they_lie() {
-        fn width<W: Word>(instructions: Instructions, most: usize) {
-            for n in 0..=most + 1 {
-                for (bits, sorts) in [(1, true), (4, true), (W::BITS, true), (W::BITS, false)] {
+        fn width<W: Word>(instructions: Instructions, most_expected: usize) {
+            let most = most(instructions, W::BITS);
+            assert_eq!(most, most_expected, "{instructions:?}, {} bits", W::BITS);
+            assert!(most <= FEW_MAX);
+            let float = Kind::Float { mantissa: 5 };
+            let coders = [
+                Codec::UNSIGNED.coder::<W>(),
+                Codec::for_keys(float, Order::Descending, Nan::Last).coder(),
+            ];
+            for n in 0..=most {
+                for (bits, coder) in [1, 4, W::BITS].into_iter().zip(coders.iter().cycle()) {
                     let mut state = n as u128;
                     let key = |_| {
                         state = state
@@ -71,45 +144,48 @@ mod tests {
                             .wrapping_add(1 << 63);
                         W::truncate(state >> 64) & W::mask(&(0..bits))
                     };
-                    let before: Vec<W> = (0..n + 2 * BESIDE).map(key).collect();
-                    let mut wanted = before.clone();
-                    if n <= most && sorts {
-                        wanted[BESIDE..BESIDE + n].sort_unstable();
+                    let random: Vec<W> = (0..n + 2 * BESIDE).map(key).collect();
+                    let mut sorted = random.clone();
+                    sorted[BESIDE..BESIDE + n].sort_unstable_by_key(|&key| coder.encode(key));
+                    let mut reversed = sorted.clone();
+                    reversed[BESIDE..BESIDE + n].reverse();
+                    for mut keys in [random, reversed, sorted.clone()] {
+                        let codes: Vec<W> = keys[BESIDE..BESIDE + n]
+                            .iter()
+                            .map(|&key| coder.encode(key))
+                            .collect();
+                        let falls = !codes.is_sorted();
+                        let rises = !codes.iter().rev().is_sorted();
+                        // SAFETY: the machine has the instructions, and the keys are few.
+                        let done =
+                            unsafe { sort(instructions, &mut keys[BESIDE..BESIDE + n], coder) };
+                        let run = match (rises, falls) {
+                            (true, true) => None,
+                            (false, true) => Some(Presorted::Reversed),
+                            (true, false) => Some(Presorted::Sorted),
+                            (false, false) => Some(Presorted::Equal),
+                        };
+                        let what = format!(
+                            "{instructions:?}: {n} keys of {} bits, {bits} vary, {coder:?}",
+                            W::BITS
+                        );
+                        assert!(keys == sorted, "{what}");
+                        assert_eq!((done.presorted, done.passes), (run, falls.into()), "{what}");
                     }
-                    let (mut keys, mut asked) = (before, false);
-                    // SAFETY: the machine has the instructions, and the keys are there.
-                    let done = unsafe {
-                        let start = keys.as_mut_ptr().add(BESIDE);
-                        sort(instructions, start, n, || {
-                            asked = true;
-                            sorts
-                        })
-                    };
-                    let what = format!(
-                        "{instructions:?}: {n} keys of {} bits, {bits} vary, {sorts}",
-                        W::BITS
-                    );
-                    assert_eq!((done, asked), (n <= most, n <= most), "{what}");
-                    assert!(keys == wanted, "{what}");
                 }
             }
         }
-        let all = [
-            (Instructions::Portable, [0, 0]),
+        for (instructions, [narrow, wide]) in [
+            (Instructions::Portable, [20, 20]),
             (Instructions::Avx2, [128, 32]),
             (Instructions::Avx512, [256, 128]),
-        ];
-        for (instructions, [narrow, wide]) in all {
+        ] {
             if instructions <= Instructions::detect() {
-                assert!(narrow.max(wide) <= FEW_MAX);
-                if instructions > Instructions::Portable {
-                    width::<u32>(instructions, narrow);
-                    width::<u64>(instructions, wide);
-                }
-                // SAFETY: no key is there, and none is touched.
-                let done =
-                    unsafe { sort::<u16>(instructions, std::ptr::dangling_mut(), 0, || true) };
-                assert!(!done, "{instructions:?}: 16 bits");
+                width::<u32>(instructions, narrow);
+                width::<u64>(instructions, wide);
+                width::<u8>(instructions, 20);
+                width::<u16>(instructions, 20);
+                width::<u128>(instructions, 20);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! What `auto` takes, and what the report says of it.
 
-use sweepsort::{Choice, Order, Report, Sorter};
+use std::fmt::Debug;
+
+use sweepsort::{Choice, Nan, Order, RadixKey, Report, Sorter};
 
 /// Enough keys that times are weighed.
 const MANY: usize = 1 << 20;
@@ -71,6 +73,48 @@ fn what_was_asked_for_is_what_runs() {
             }
         }
     }
+}
+
+/// Few keys take a shorter way; with a named method they do not. Nothing else tells the two apart.
+#[test]
+fn few_keys_are_sorted_and_reported_as_any() {
+    fn keys<K: RadixKey + Debug + PartialEq>(name: &str, all: &[K]) {
+        for order in [Order::Ascending, Order::Descending] {
+            let options = Sorter::builder()
+                .engine(Choice::Cpu)
+                .order(order)
+                .nan(Nan::First);
+            let short = options.clone().build().unwrap();
+            let long = options.algorithm("hybrid").build().unwrap();
+            for n in 0..all.len() {
+                let (mut found, mut wanted) = (all[..n].to_vec(), all[..n].to_vec());
+                for again in [false, true] {
+                    let reports = [&short, &long]
+                        .into_iter()
+                        .zip([&mut found, &mut wanted])
+                        .map(|(sorter, keys)| sorter.sort(keys).unwrap());
+                    let reports: Vec<Report> = reports.collect();
+                    let what = format!("{n} keys of {name}, {order}, again: {again}");
+                    assert_eq!(reports[0], reports[1], "{what}");
+                    assert_eq!(found, wanted, "{what}");
+                }
+            }
+        }
+    }
+    let random = || (1..=300u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    keys(
+        "u32",
+        &random().map(|x| (x >> 32) as u32).collect::<Vec<_>>(),
+    );
+    keys("i64", &random().map(|x| x as i64).collect::<Vec<_>>());
+    keys(
+        "f32",
+        &random().map(|x| x as i64 as f32).collect::<Vec<_>>(),
+    );
+    keys(
+        "few u16",
+        &random().map(|x| (x >> 60) as u16).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
