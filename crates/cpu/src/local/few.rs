@@ -12,6 +12,9 @@ use crate::tuning::INSERTION_MAX;
 /// More keys than this are too many, whatever vectors there are.
 pub(crate) const FEW_MAX: usize = block::MOST;
 
+/// Neighbours that are compared before it is asked whether that was enough.
+const LOOKED_AT: usize = 8;
+
 /// The most keys of so many bits that are few: as many as registers have room for.
 #[inline]
 pub(crate) fn most(instructions: Instructions, bits: u32) -> usize {
@@ -54,9 +57,15 @@ impl<W: Word> Few<'_, W> {
                 .for_each(|key| *key = self.coder.encode_bijective(*key));
         }
         let (mut rises, mut falls) = (false, false);
-        for pair in keys.windows(2) {
-            rises |= pair[0] < pair[1];
-            falls |= pair[0] > pair[1];
+        // A few keys mostly show that there is no order.
+        for start in (1..keys.len()).step_by(LOOKED_AT) {
+            for pair in keys[start - 1..].windows(2).take(LOOKED_AT) {
+                rises |= pair[0] < pair[1];
+                falls |= pair[0] > pair[1];
+            }
+            if rises && falls {
+                break;
+            }
         }
         if falls {
             sort(keys);
@@ -65,7 +74,6 @@ impl<W: Word> Few<'_, W> {
             keys.iter_mut()
                 .for_each(|key| *key = self.coder.decode(*key));
         }
-        let bytes = size_of_val(keys) as u64;
         Done {
             presorted: match (rises, falls) {
                 (false, false) => Some(Presorted::Equal),
@@ -74,11 +82,7 @@ impl<W: Word> Few<'_, W> {
                 (true, true) => None,
             },
             passes: falls.into(),
-            bytes_moved: match (rises, falls) {
-                (_, false) => bytes,
-                (false, true) => 3 * bytes,
-                (true, true) => 2 * bytes,
-            },
+            bytes_moved: (size_of_val(keys) << u32::from(falls)) as u64,
         }
     }
 }
