@@ -15,6 +15,7 @@ use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::count::{self, Span};
 use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
+use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::local::{Local, Shape, Tie, few, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
@@ -233,6 +234,41 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
     }
 }
 
+/// What is to be done to all records of a single bucket before they are sorted, or when they are.
+struct Coding<'a, W, P, S, T> {
+    sorting: &'a Sorting<W, P, S, T>,
+    data: Columns<W, P>,
+    done: bool,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Coding<'_, W, P, S, T> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_any() }
+    }
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Coding<'_, W, P, S, T> {
+    #[inline(always)]
+    unsafe fn run_any(self) {
+        let Coding {
+            sorting,
+            data,
+            done,
+        } = self;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match done {
+                false => sorting.encode(data),
+                true => sorting.sink.done(0, data.keys_mut(sorting.n)),
+            }
+        }
+    }
+}
+
 /// What is known of a sort beforehand, and what was done at once. (Written where it is wanted: to move a report takes
 /// as long as to sort a few keys.)
 #[inline(always)]
@@ -420,6 +456,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     }
 
     /// What the source makes of keys to where the records lie.
+    #[inline(always)]
     unsafe fn encode(&self, data: Columns<W, P>) {
         if S::STAYS {
             return;
@@ -464,11 +501,19 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let data = self
                 .data
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
-            self.encode(data);
+            let instructions = means.instructions(self.whole);
+            let coding = |done| Coding {
+                sorting: self,
+                data,
+                done,
+            };
+            by_vectors::<W, _>(instructions, coding(false))
+                .unwrap_or_else(|coding| coding.run_any());
             let all = 0..n;
             let records = Pieces::new(data, slice::from_ref(&all));
             report.passes_run = self.local(means, own).sort(records, data, memory, 0);
-            self.sink.done(0, data.keys_mut(n));
+            by_vectors::<W, _>(instructions, coding(true))
+                .unwrap_or_else(|coding| coding.run_any());
             report.bytes_moved = u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
                 report.workspace_bytes = bytes;
