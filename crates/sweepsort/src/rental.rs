@@ -18,8 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sweepsort_core::{DataState, Engine, Error, Plan, Report, Result, Shape, Spec, Task};
 use sweepsort_cpu::CpuEngine;
 
-pub(crate) use crate::choice::TOO_FEW;
-use crate::choice::{self, Costs, Decision, Gpu, SMALLEST};
+use crate::choice::{self, Costs, Decision, Gpu, SMALLEST, TOO_FEW};
 use crate::{devices, trial};
 
 /// The engines of this process.

@@ -14,6 +14,7 @@ use sweepsort_core::{
 use sweepsort_cpu::{CpuEngine, Instructions};
 use sweepsort_twin::TwinEngine;
 
+use crate::choice::TOO_FEW;
 use crate::devices;
 use crate::permutation::{self, Index, MAX_TRAVELLING_BYTES};
 use crate::rental;
@@ -469,7 +470,7 @@ impl Sorter {
     /// Why the CPU engine sorts keys alone without a task if they are few, where it does.
     fn by_cpu_at_once(&self) -> Option<&'static str> {
         let reason = match self.way {
-            Way::Auto => rental::TOO_FEW,
+            Way::Auto => TOO_FEW,
             Way::Cpu => ASKED_FOR,
             Way::Other(_) => return None,
         };
