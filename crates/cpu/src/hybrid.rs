@@ -238,7 +238,7 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
 struct Coding<'a, W, P, S, T> {
     sorting: &'a Sorting<W, P, S, T>,
     data: Columns<W, P>,
-    done: bool,
+    are_sorted: bool,
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Coding<'_, W, P, S, T> {
@@ -254,16 +254,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Coding<'_
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Coding<'_, W, P, S, T> {
     #[inline(always)]
     unsafe fn run_any(self) {
-        let Coding {
-            sorting,
-            data,
-            done,
-        } = self;
+        let sorting = self.sorting;
         // SAFETY: the caller's promise.
         unsafe {
-            match done {
-                false => sorting.encode(data),
-                true => sorting.sink.done(0, data.keys_mut(sorting.n)),
+            match self.are_sorted {
+                false => sorting.encode(self.data),
+                true => sorting.sink.done(0, self.data.keys_mut(sorting.n)),
             }
         }
     }
@@ -429,7 +425,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// Sorts words that are made of keys; or returns nothing, for they are not [few], or do not show enough of their
     /// codes.
     unsafe fn run_few(&self, means: &Means) -> Option<Done> {
-        if self.n > few::most(means.instructions(true), W::BITS) {
+        let instructions = means.instructions(true);
+        if self.n > few::most(instructions, W::BITS) {
             return None;
         }
         let mut made = MaybeUninit::<[W; few::FEW_MAX]>::uninit();
@@ -441,7 +438,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             }
             self.encode(data);
             let words = data.keys_mut(self.n);
-            let instructions = means.instructions(true);
             let done = few::sort(instructions, words, &Codec::UNSIGNED.coder());
             // Of a code in several windows they show the first.
             if self.sink.windows() > 1 {
@@ -502,18 +498,19 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 .data
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
             let instructions = means.instructions(self.whole);
-            let coding = |done| Coding {
-                sorting: self,
-                data,
-                done,
+            let code = |are_sorted| {
+                let coding = Coding {
+                    sorting: self,
+                    data,
+                    are_sorted,
+                };
+                by_vectors::<W, _>(instructions, coding).unwrap_or_else(|coding| coding.run_any());
             };
-            by_vectors::<W, _>(instructions, coding(false))
-                .unwrap_or_else(|coding| coding.run_any());
+            code(false);
             let all = 0..n;
             let records = Pieces::new(data, slice::from_ref(&all));
             report.passes_run = self.local(means, own).sort(records, data, memory, 0);
-            by_vectors::<W, _>(instructions, coding(true))
-                .unwrap_or_else(|coding| coding.run_any());
+            code(true);
             report.bytes_moved = u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
                 report.workspace_bytes = bytes;

@@ -4,9 +4,12 @@
 use sweepsort_core::{Coder, Presorted, Word};
 
 use super::block;
+use super::passes::Passes;
+use crate::columns::{Columns, Nothing};
 use crate::hybrid::Done;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::reading::Plain;
 use crate::tuning::INSERTION_MAX;
 
 /// More keys than this are too many, whatever vectors there are.
@@ -107,14 +110,14 @@ impl<W: Word> Vectored for Few<'_, W> {
 
 /// Sorts codes one by one.
 fn insertion<W: Word>(codes: &mut [W]) {
-    for i in 1..codes.len() {
-        let (code, mut at) = (codes[i], i);
-        while at > 0 && codes[at - 1] > code {
-            codes[at] = codes[at - 1];
-            at -= 1;
-        }
-        codes[at] = code;
-    }
+    let passes = Passes {
+        reading: Plain,
+        mask: W::MAX,
+        fetches: false,
+    };
+    let columns = Columns::new(codes.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
+    // SAFETY: the codes are there, and are ours.
+    unsafe { passes.insertion(columns, codes.len()) }
 }
 
 #[cfg(test)]

@@ -250,7 +250,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
     /// # Safety
     /// There are `n` records, and nobody else uses them now.
     #[inline(always)]
-    unsafe fn insertion<P: Payload>(self, data: Columns<W, P>, n: usize) {
+    pub(super) unsafe fn insertion<P: Payload>(self, data: Columns<W, P>, n: usize) {
         for i in 1..n {
             // SAFETY: `place <= i < n`.
             unsafe {
