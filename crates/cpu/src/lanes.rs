@@ -31,6 +31,12 @@ pub(crate) trait Sorted: Copy {
     unsafe fn store(to: *mut Self::Word, vector: Self::Vector);
     unsafe fn min(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Both, in as little of the machine's time as many of them can be; one alone may take longer so.
+    #[inline(always)]
+    unsafe fn exchange(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [Self::min(a, b), Self::max(a, b)] }
+    }
     /// Counters of a byte each, widened to a lane each.
     unsafe fn widen(counts: *const u8) -> Self::Vector;
 }

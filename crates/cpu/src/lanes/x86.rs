@@ -89,6 +89,11 @@ macro_rules! instructions {
 }
 use instructions;
 
+/// Ternary logic: whether an odd number of three bits are set. So two vectors and what is the lesser in each lane tell
+/// the greater, for it is what is left when the lesser is taken from both. Intel's machines have one unit for the lesser or
+/// greater of 512 bits, and two for logic.
+const OTHER: i32 = 0x96;
+
 /// A bit for each of the first `count` lanes of so many.
 #[inline(always)]
 unsafe fn first<const LANES: usize>(count: usize) -> u32 {
@@ -125,6 +130,10 @@ impl Sorted for Wide32 {
         store(to: *mut u32, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
         min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
         max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
+        exchange(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            let lesser = _mm512_min_epu32(a, b);
+            [lesser, _mm512_ternarylogic_epi32::<OTHER>(lesser, a, b)]
+        }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
     }
 }
@@ -250,7 +259,7 @@ impl Lanes for Wide32 {
         cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
             let lanes = _mm512_loadu_si512(const { turned::<16>(X, 1) }.as_ptr().cast());
             let b = _mm512_permutexvar_epi32(lanes, b);
-            _mm512_mask_max_epu32(_mm512_min_epu32(a, b), const { upper(X) }, a, b)
+            _mm512_mask_ternarylogic_epi32::<OTHER>(_mm512_min_epu32(a, b), const { upper(X) }, a, b)
         }
     }
 }
@@ -264,6 +273,10 @@ impl Sorted for Wide64 {
         store(to: *mut u64, vector: __m512i) { _mm512_storeu_si512(to.cast(), vector) }
         min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu64(a, b) }
         max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu64(a, b) }
+        exchange(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            let lesser = _mm512_min_epu64(a, b);
+            [lesser, _mm512_ternarylogic_epi64::<OTHER>(lesser, a, b)]
+        }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
     }
 }
@@ -408,7 +421,7 @@ impl Lanes for Wide64 {
             // A lane is two of 32 bits.
             let lanes = _mm512_loadu_si512(const { turned::<16>(X, 2) }.as_ptr().cast());
             let b = _mm512_permutexvar_epi32(lanes, b);
-            _mm512_mask_max_epu64(_mm512_min_epu64(a, b), const { upper(X) as u8 }, a, b)
+            _mm512_mask_ternarylogic_epi64::<OTHER>(_mm512_min_epu64(a, b), const { upper(X) as u8 }, a, b)
         }
     }
 }

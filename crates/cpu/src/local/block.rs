@@ -164,8 +164,7 @@ unsafe fn merge_rows<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
                 let (a, b) = (rows[i], rows[i + distance]);
                 // SAFETY: the caller vouches for the instructions.
                 unsafe {
-                    rows[i] = L::min(a, b);
-                    rows[i + distance] = L::max(a, b);
+                    [rows[i], rows[i + distance]] = network::exchange::<L, R>(a, b);
                 }
             }
         }

@@ -12,10 +12,31 @@ macro_rules! exchange {
         let (a, b) = ($rows[$base + $a], $rows[$base + $b]);
         // SAFETY: the caller's promise, that the machine has these instructions.
         unsafe {
-            $rows[$base + $a] = L::min(a, b);
-            $rows[$base + $b] = L::max(a, b);
+            [$rows[$base + $a], $rows[$base + $b]] = exchange::<L, R>(a, b);
         }
     )*};
+}
+
+/// So few rows mostly wait for each other; of more, it is the instructions that wait for a place.
+const FEW_ROWS: usize = 8;
+
+/// The lesser of two of `R` rows, lane by lane, and the greater.
+///
+/// # Safety
+/// The machine has the lanes' instructions.
+#[inline(always)]
+pub(super) unsafe fn exchange<L: Sorted, const R: usize>(
+    a: L::Vector,
+    b: L::Vector,
+) -> [L::Vector; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if R > FEW_ROWS {
+            L::exchange(a, b)
+        } else {
+            [L::min(a, b), L::max(a, b)]
+        }
+    }
 }
 
 /// Sorts rows `base` and `base + 1`.
