@@ -31,7 +31,8 @@ pub(crate) trait Sorted: Copy {
     unsafe fn store(to: *mut Self::Word, vector: Self::Vector);
     unsafe fn min(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Both, in as little of the machine's time as many of them can be; one alone may take longer so.
+    /// The lesser and the greater of each lane, by the least work for the machine; one alone may take longer than by
+    /// [`min`](Self::min) and [`max`](Self::max).
     #[inline(always)]
     unsafe fn exchange(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2] {
         // SAFETY: the caller's promise.

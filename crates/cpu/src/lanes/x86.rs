@@ -90,9 +90,16 @@ macro_rules! instructions {
 use instructions;
 
 /// Ternary logic: whether an odd number of three bits are set. So two vectors and what is the lesser in each lane tell
-/// the greater, for it is what is left when the lesser is taken from both. Intel's machines have one unit for the lesser or
-/// greater of 512 bits, and two for logic.
+/// the greater, for it is what is left when the lesser is taken from both. Intel's machines have one unit for the lesser
+/// or greater of 512 bits, and two for logic.
 const OTHER: i32 = 0x96;
+
+/// The lesser of each lane, and with it the greater, whatever a lane has.
+#[inline(always)]
+unsafe fn with_greater(lesser: __m512i, a: __m512i, b: __m512i) -> [__m512i; 2] {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe { [lesser, _mm512_ternarylogic_epi32::<OTHER>(lesser, a, b)] }
+}
 
 /// A bit for each of the first `count` lanes of so many.
 #[inline(always)]
@@ -131,8 +138,7 @@ impl Sorted for Wide32 {
         min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
         max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
         exchange(a: __m512i, b: __m512i) -> [__m512i; 2] {
-            let lesser = _mm512_min_epu32(a, b);
-            [lesser, _mm512_ternarylogic_epi32::<OTHER>(lesser, a, b)]
+            with_greater(_mm512_min_epu32(a, b), a, b)
         }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
     }
@@ -274,8 +280,7 @@ impl Sorted for Wide64 {
         min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu64(a, b) }
         max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu64(a, b) }
         exchange(a: __m512i, b: __m512i) -> [__m512i; 2] {
-            let lesser = _mm512_min_epu64(a, b);
-            [lesser, _mm512_ternarylogic_epi64::<OTHER>(lesser, a, b)]
+            with_greater(_mm512_min_epu64(a, b), a, b)
         }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
     }

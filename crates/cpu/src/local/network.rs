@@ -5,6 +5,7 @@
 //! each other; `a b` leaves the lesser of rows `a` and `b` in `a`.
 
 use crate::lanes::Sorted;
+use crate::tuning::WAITING_ROWS;
 
 /// Exchanges two rows where they are out of order.
 macro_rules! exchange {
@@ -17,9 +18,6 @@ macro_rules! exchange {
     )*};
 }
 
-/// So few rows mostly wait for each other; of more, it is the instructions that wait for a place.
-const FEW_ROWS: usize = 8;
-
 /// The lesser of two of `R` rows, lane by lane, and the greater.
 ///
 /// # Safety
@@ -31,7 +29,7 @@ pub(super) unsafe fn exchange<L: Sorted, const R: usize>(
 ) -> [L::Vector; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        if R > FEW_ROWS {
+        if R > WAITING_ROWS {
             L::exchange(a, b)
         } else {
             [L::min(a, b), L::max(a, b)]

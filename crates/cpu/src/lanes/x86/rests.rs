@@ -3,7 +3,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Half32, OTHER, Wide32, instructions};
+use super::{Half32, Wide32, instructions, with_greater};
 use crate::lanes::{Rests, Sorted};
 
 /// 32 lanes of 16 bits, by AVX-512.
@@ -58,8 +58,7 @@ impl Sorted for Wide16 {
         min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu16(a, b) }
         max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu16(a, b) }
         exchange(a: __m512i, b: __m512i) -> [__m512i; 2] {
-            let lesser = _mm512_min_epu16(a, b);
-            [lesser, _mm512_ternarylogic_epi32::<OTHER>(lesser, a, b)]
+            with_greater(_mm512_min_epu16(a, b), a, b)
         }
         widen(counts: *const u8) -> __m512i {
             _mm512_cvtepu8_epi16(_mm256_loadu_si256(counts.cast()))
