@@ -257,6 +257,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         open.run(&stretch);
         let (source, room) = (self.classify.source, self.room);
         let places = open.places.as_mut_ptr();
+        // For all, what is stored might change it.
+        let last = self.blocks.records - 1;
         // SAFETY: the caller's promise.
         let varying = unsafe {
             if const { P::NONE && S::CODES }
@@ -266,9 +268,9 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 let mut found = Counters::new();
                 let keys = room.columns().keys_start();
                 let put = |codes: &[W], buckets: &[u16]| {
-                    let store = |i, at| keys.add(at).write(codes[i]);
-                    let take = |bucket| self.take(bucket, places, open);
-                    room.put_all(buckets, take, store);
+                    let store = |_, code, at| keys.add(at).write(code);
+                    let take = |bucket| self.take(bucket, places, last, open);
+                    room.put_all(buckets, codes, take, store);
                 };
                 let varying = self.classify.sifted(
                     stretch,
@@ -287,9 +289,9 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 varying
             } else {
                 let put = |first: usize, codes: &[W], buckets: &[u16]| {
-                    let store = |i, at| room.store(at, source.record(first + i, codes[i]));
-                    let take = |bucket| self.take(bucket, places, open);
-                    room.put_all(buckets, take, store);
+                    let store = |i, code, at| room.store(at, source.record(first + i, code));
+                    let take = |bucket| self.take(bucket, places, last, open);
+                    room.put_all(buckets, codes, take, store);
                 };
                 self.classify.strips(stretch, self.reference, put)
             }
@@ -299,18 +301,24 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         }
     }
 
-    /// The next place of a bucket.
+    /// The next place of a bucket. `last`: the last one's number in a block.
     ///
     /// # Safety
     /// `places` are those of the open blocks, of which this bucket has one. Each place is within its block.
     #[inline(always)]
-    unsafe fn take(&self, bucket: u16, places: *mut usize, open: &mut Open<W>) -> usize {
+    unsafe fn take(
+        &self,
+        bucket: u16,
+        places: *mut usize,
+        last: usize,
+        open: &mut Open<W>,
+    ) -> usize {
         // SAFETY: the caller's promise, which is kept: a full block is followed by another.
         unsafe {
             let place = places.add(usize::from(bucket));
             let at = *place;
             *place = at + 1;
-            if (at + 1) & (self.blocks.records - 1) == 0 {
+            if (at + 1) & last == 0 {
                 *place = self.follow(bucket, at + 1, open);
             }
             at

@@ -17,10 +17,11 @@ use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::local::{Local, Shape, Tie, few, passes};
+use crate::placing::Placing;
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
-use crate::sample::sample;
+use crate::sample::{is_even, sample};
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
@@ -116,9 +117,13 @@ impl Measure {
     /// Bytes of scratch with `threads` workers, at most.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
-        match self.is_one(threads) {
-            true => data + self.one_bytes(),
-            false => data + self.many_bytes(threads),
+        data + match self.is_one(threads) {
+            // What they are is known when they are here.
+            true if self.shape.in_parts_if_skewed(self.n) => {
+                self.one_bytes().max(self.many_bytes(threads))
+            }
+            true => self.one_bytes(),
+            false => self.many_bytes(threads),
         }
     }
 
@@ -484,8 +489,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 return Ok(report);
             }
             let measure = self.measure(means);
+            if measure.shape.in_parts_if_skewed(n) && self.is_spread() {
+                return self.partition(report, Crew::alone(), means);
+            }
             let own = measure.one_bytes();
-            let bytes = measure.workspace(1);
+            let bytes = own + self.data.map_or(measure.column_bytes(), |_| 0);
             let mut stack = Line(MaybeUninit::<[u8; STACK_BYTES]>::uninit());
             let block = match bytes {
                 ..=STACK_BYTES => None,
@@ -523,11 +531,43 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         Ok(report)
     }
 
+    /// Whether codes are spread evenly, by some of them.
+    ///
+    /// # Safety
+    /// All records are there, and nobody writes them now.
+    unsafe fn is_spread(&self) -> bool {
+        const PLACES: usize = 32;
+        let mask = W::mask(&self.bits);
+        // SAFETY: the caller's promise.
+        let sample = sample(self.n, SAMPLE_PER_BUCKET * PLACES, |i| unsafe {
+            self.source.code(i) & mask
+        });
+        let (least, greatest) = (sample[0], sample[sample.len() - 1]);
+        let range = greatest.wrapping_sub(least);
+        range > W::ZERO && is_even(&sample, &Placing::new(least, range, PLACES), PLACES)
+    }
+
     /// Sorts an input of many buckets, or with several workers.
     unsafe fn run_many(&self, mut report: Report, crew: Crew<'_>, means: &Means) -> Result<Report> {
+        report.threads = crew.threads();
+        // SAFETY: the caller's promise. Until order has been looked for, no room is needed.
+        unsafe {
+            match self.in_order(&mut report, crew, means)? {
+                true => Ok(report),
+                false => self.partition(report, crew, means),
+            }
+        }
+    }
+
+    /// The same, of which there is no order to be used.
+    unsafe fn partition(
+        &self,
+        mut report: Report,
+        crew: Crew<'_>,
+        means: &Means,
+    ) -> Result<Report> {
         let (n, record) = (self.n, self.record_bytes());
         let mask = W::mask(&self.bits);
-        report.threads = crew.threads();
         let clock = Instant::now();
         let read_until = |stage, stages: &mut Vec<(Stage, Duration)>| {
             let so_far: Duration = stages.iter().map(|(_, time)| *time).sum();
@@ -536,10 +576,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
-            // Until order has been looked for, no room is needed.
-            if self.in_order(&mut report, crew, means)? {
-                return Ok(report);
-            }
             let measure = self.measure(means);
             let threads = crew.threads();
             let mut bytes = measure.many_bytes(threads);

@@ -34,7 +34,7 @@ use crate::tuning::{
     BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
     FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES,
     ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES,
-    QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS,
+    QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, WHOLE_SLOTS_BYTES,
 };
 use beside::Beside;
 use joined::Joined;
@@ -93,7 +93,16 @@ impl Shape {
 
     /// Whether `n` records where they are to stay are cut in parts for bins.
     fn in_parts(self, n: usize) -> bool {
-        self.parts && !bins::fits(n, PART_SLOTS_BYTES, self.record)
+        let whole = match stores_wait() {
+            true => WHOLE_SLOTS_BYTES,
+            false => PART_SLOTS_BYTES,
+        };
+        self.parts && !bins::fits(n, whole, self.record)
+    }
+
+    /// Whether they are so only if they are skewed: where stores wait, a partition is faster for others.
+    pub(crate) fn in_parts_if_skewed(self, n: usize) -> bool {
+        self.in_parts(n) && stores_wait()
     }
 
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.

@@ -4,8 +4,8 @@ use sweepsort_core::Word;
 
 use crate::lanes::Lanes;
 
-/// Keys whose places are computed together.
-const STRIP: usize = 256;
+/// Keys whose places are computed together, at most.
+pub(crate) const STRIP: usize = 256;
 
 /// Which of some places a key goes to, greater keys to later ones.
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ impl<W: Word> Placing<W> {
         &self,
         keys: *const W,
         n: usize,
-        mut put: impl FnMut(usize, &[u32]) -> bool,
+        mut put: impl FnMut(usize, &mut [u32]) -> bool,
     ) -> bool {
         let mut places = [0u32; STRIP];
         for start in (0..n).step_by(STRIP) {

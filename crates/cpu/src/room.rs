@@ -93,29 +93,31 @@ impl<W: Word, P: Payload> Room<W, P> {
         unsafe { (Self::key(at), payload.load(at.add(size_of::<W>()), 0)) }
     }
 
-    /// Puts records to the next places of their buckets: `take(bucket)` gives that place, `store(i, place)` puts the
-    /// `i`-th record there.
+    /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
+    /// that place, `store(i, code, place)` puts the `i`-th record there.
     #[inline(always)]
     pub(crate) fn put_all(
         self,
         buckets: &[u16],
+        codes: &[W],
         mut take: impl FnMut(u16) -> usize,
-        store: impl Fn(usize, usize),
+        store: impl Fn(usize, W, usize),
     ) {
-        let put = |i, place| {
-            store(i, place);
+        let put = |i, code, place| {
+            store(i, code, place);
             self.prefetch(place);
         };
         let (groups, rest) = buckets.as_chunks::<TOGETHER>();
+        let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
         let mut i = 0;
-        for group in groups {
-            for place in group.map(&mut take) {
-                put(i, place);
+        for (buckets, codes) in groups.iter().zip(codes) {
+            for (place, &code) in buckets.map(&mut take).into_iter().zip(codes) {
+                put(i, code, place);
                 i += 1;
             }
         }
-        for &bucket in rest {
-            put(i, take(bucket));
+        for (&bucket, &code) in rest.iter().zip(codes_rest) {
+            put(i, code, take(bucket));
             i += 1;
         }
     }

@@ -96,11 +96,11 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
             place
         };
         let put = |first: usize, codes: &[W], buckets: &[u16]| {
-            let store = |i: usize, place: usize| {
+            let store = |i: usize, code: W, place: usize| {
                 // SAFETY: the caller's promise.
-                unsafe { to.store(place, source.record(first + i, codes[i])) };
+                unsafe { to.store(place, source.record(first + i, code)) };
             };
-            to.put_all(buckets, &mut take, store);
+            to.put_all(buckets, codes, &mut take, store);
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };

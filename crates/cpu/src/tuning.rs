@@ -86,6 +86,10 @@ pub(crate) const ONE_PARTS_BYTES: usize = 9 << 20;
 /// Bytes of slots for such a part: 80,000 keys of 32 bits, 40,000 of 64.
 pub(crate) const PART_SLOTS_BYTES: usize = 5 << 18;
 
+/// And where stores wait, up to so many bytes of slots are not cut, and more are only if their keys are skewed: a part
+/// costs more there than it saves, and evenly spread keys are faster by a partition.
+pub(crate) const WHOLE_SLOTS_BYTES: usize = 6 << 20;
+
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
 /// worker's memory of the same size fill a second level cache of 1 MiB.
 pub(crate) const PASSES_BYTES: usize = 512 << 10;

@@ -23,7 +23,7 @@ use super::tally;
 use super::whole::Whole;
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
 use crate::lanes::{Lanes, Sorted, Vectored};
-use crate::placing::Placing;
+use crate::placing::{Placing, STRIP};
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES, TOGETHER};
 
 /// The most keys that a bin may have.
@@ -223,14 +223,6 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         })
 }
 
-/// Where a record goes.
-struct Slot {
-    row: usize,
-    /// Its key and its payload, by number.
-    key: usize,
-    payload: usize,
-}
-
 /// Slots for records, and how many each bin has.
 pub(super) struct Slots<L: Sorted, P> {
     /// How many bins there are, a multiple of the lanes.
@@ -307,82 +299,131 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     /// Puts records to the next free rows of their bins; or returns false, for a bin has no more. `record` gives
     /// the one with a number.
     ///
+    /// All take their rows before the first is put: so a place in memory is known long before something is stored
+    /// there, no row waits for a store to a place that is not known yet, and slots are numbered by vectors.
+    ///
+    /// What places say then are slots.
+    ///
     /// # Safety
     /// There is a bin for each place.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) unsafe fn put_all<const FETCHES: bool>(
         &self,
-        places: &[u32],
+        places: &mut [u32],
         record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
     ) -> bool {
-        let (groups, rest) = places.as_chunks::<TOGETHER>();
-        let mut i = 0;
-        // SAFETY: the caller's promise; a place is one of those that there are.
+        let n = places.len();
+        assert!(n <= STRIP);
+        let mut rows = [0; STRIP];
+        let rows = &mut rows[..n];
+        // SAFETY: the caller's promise; a slot is one of those that there are, if its row is.
         unsafe {
-            for group in groups {
-                if FETCHES {
-                    for later in i + FETCHED_LATER..i + FETCHED_LATER + TOGETHER {
-                        let place = places.get_unchecked(later.min(places.len() - 1));
-                        self.fetch(*place as usize);
-                    }
-                }
-                let slots = group.map(|place| self.take(place as usize));
-                if slots.iter().any(|slot| slot.row >= ROWS) {
-                    return false;
-                }
-                for (j, slot) in slots.into_iter().enumerate() {
-                    self.put(slot, record(i + j));
-                }
-                i += TOGETHER;
+            self.take_all(places, rows);
+            if usize::from(rows.iter().fold(0, |most, &row| most.max(row))) >= ROWS {
+                return false;
             }
-            for (j, &place) in rest.iter().enumerate() {
-                let slot = self.take(place as usize);
-                if slot.row >= ROWS {
-                    return false;
+            if const { P::NONE } {
+                self.number(places, rows);
+                self.put_to::<FETCHES>(places, &[0; STRIP], record);
+            } else {
+                let mut payloads = [0; STRIP];
+                for ((slot, &row), &place) in payloads.iter_mut().zip(&*rows).zip(&*places) {
+                    *slot = (place << ROW_BITS) + u32::from(row);
                 }
-                self.put(slot, record(i + j));
+                self.number(places, rows);
+                self.put_to::<FETCHES>(places, &payloads, record);
             }
         }
         true
     }
 
-    /// The next free slot of a bin, or one beyond all, for there is none.
+    /// Makes places the slots in some rows of their bins.
     #[inline(always)]
-    unsafe fn take(&self, bin: usize) -> Slot {
-        // SAFETY: as in `put_all`.
-        unsafe {
-            let count = self.counts.add(bin);
-            let row = usize::from(*count);
-            *count = (row + 1) as u8;
-            Slot {
-                row,
-                key: row * self.stride + bin,
-                payload: (bin << ROW_BITS) + row,
+    fn number(&self, places: &mut [u32], rows: &[u8]) {
+        for (place, &row) in places.iter_mut().zip(rows) {
+            *place += u32::from(row) * self.stride as u32;
+        }
+    }
+
+    /// The next free row of each place's bin, or one beyond all, for there is none.
+    ///
+    /// # Safety
+    /// There is a bin for each place.
+    #[inline(never)]
+    unsafe fn take_all(&self, places: &[u32], rows: &mut [u8]) {
+        let counts = self.counts;
+        // SAFETY: the caller's promise.
+        let take = |place: u32| unsafe {
+            let count = counts.add(place as usize);
+            let row = *count;
+            *count = row.wrapping_add(1);
+            row
+        };
+        // Eight are stored at once, for each also stores a count.
+        let (eights, rest) = places.as_chunks::<8>();
+        let (rows, rows_rest) = rows.as_chunks_mut::<8>();
+        for (places, rows) in eights.iter().zip(rows) {
+            let mut eight = 0;
+            for (i, &place) in places.iter().enumerate() {
+                eight |= u64::from(take(place)) << (8 * i);
             }
+            *rows = eight.to_le_bytes();
+        }
+        for (&place, row) in rest.iter().zip(rows_rest) {
+            *row = take(place);
         }
     }
 
-    /// Puts a record to a slot.
-    #[inline(always)]
-    unsafe fn put(&self, slot: Slot, (key, held): (MaybeUninit<L::Word>, P::Held)) {
-        // SAFETY: as in `put_all`.
-        unsafe {
-            let to: *mut MaybeUninit<_> = self.keys.add(slot.key).cast();
-            to.write(key);
-            self.payload.store(self.payloads, slot.payload, held);
+    /// Puts records to slots, their keys and their payloads.
+    ///
+    /// # Safety
+    /// There are the slots, and records with as many numbers.
+    #[inline(never)]
+    unsafe fn put_to<const FETCHES: bool>(
+        &self,
+        keys: &[u32],
+        payloads: &[u32; STRIP],
+        record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
+    ) {
+        let n = keys.len();
+        // SAFETY: the caller's promise.
+        let slots = |i: usize| unsafe {
+            let key = *keys.get_unchecked(i) as usize;
+            (self.keys.add(key), *payloads.get_unchecked(i) as usize)
+        };
+        let fetch = |i| {
+            let (key, payload) = slots(i);
+            prefetch(key.cast());
+            if !P::NONE {
+                prefetch(self.payloads.wrapping_add(payload * self.payload.bytes()));
+            }
+        };
+        let put = |i| {
+            let (to, slot) = slots(i);
+            let (key, held) = record(i);
+            // SAFETY: the caller's promise.
+            unsafe {
+                to.cast::<MaybeUninit<_>>().write(key);
+                self.payload.store(self.payloads, slot, held);
+            }
+        };
+        let mut done = 0;
+        if FETCHES {
+            (0..n.min(FETCHED_LATER)).for_each(fetch);
+            while done + FETCHED_LATER + TOGETHER <= n {
+                for i in done..done + TOGETHER {
+                    fetch(i + FETCHED_LATER);
+                    put(i);
+                }
+                done += TOGETHER;
+            }
+            (done + FETCHED_LATER..n).for_each(fetch);
         }
-    }
-
-    /// Says that the next row of a bin will soon be written, if there is one.
-    #[inline(always)]
-    unsafe fn fetch(&self, bin: usize) {
-        // SAFETY: as in `put_all`.
-        let row = usize::from(unsafe { *self.counts.add(bin) });
-        prefetch(self.keys.wrapping_add(row * self.stride + bin).cast());
-        if !P::NONE {
-            let slot = (bin << ROW_BITS) + row;
-            prefetch(self.payloads.wrapping_add(slot * self.payload.bytes()));
+        while done + TOGETHER <= n {
+            (done..done + TOGETHER).for_each(put);
+            done += TOGETHER;
         }
+        (done..n).for_each(put);
     }
 
     /// How many records the bins from `bin` on have, one for each lane.

@@ -21,14 +21,12 @@ use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots};
 use super::whole::sorted_to;
 use crate::columns::{Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
-use crate::placing::Placing;
+use crate::placing::{Placing, STRIP};
 
 /// Bits of a payload, and of a key.
 const HALF: u32 = u64::BITS / 2;
 /// Below these are the row and the payload.
 const KEY_SHIFT: u32 = HALF + ROW_BITS;
-/// Words that are made at a time.
-const STRIP: usize = 256;
 /// Words that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX / 2 + 1) * ROWS;
 
@@ -77,7 +75,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                         L::store(joined.as_mut_ptr().add(at).cast(), words);
                     }
                     let joined = joined.as_ptr();
-                    if !slots.put_all::<FETCHES>(&places[..own], |i| (*joined.add(i), ())) {
+                    if !slots.put_all::<FETCHES>(&mut places[..own], |i| (*joined.add(i), ())) {
                         return false;
                     }
                 }

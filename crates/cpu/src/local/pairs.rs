@@ -23,13 +23,13 @@ use super::bins::{AHEAD, LANES_MAX, ROWS, Slots};
 use super::whole::sorted_to;
 use crate::columns::{Columns, Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
-use crate::placing::Placing;
+use crate::placing::{Placing, STRIP};
 use crate::room::Room;
 
 /// Bytes of a slot.
 pub(super) const SLOT_BYTES: usize = size_of::<u32>();
 /// Records of a page.
-const PAGE: usize = 256;
+const PAGE: usize = STRIP;
 /// A number has at least so many bits of a key.
 const KEY_BITS_MIN: u32 = 8;
 /// Numbers that the bins of a vector's lanes may have, and what is written beyond.
@@ -142,7 +142,7 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                     }
                     let numbers = numbers.as_ptr();
                     let number = |i| (MaybeUninit::new(*numbers.add(i)), ());
-                    if !slots.put_all::<FETCHES>(&bins[..own], number) {
+                    if !slots.put_all::<FETCHES>(&mut bins[..own], number) {
                         return false;
                     }
                     at += own;
