@@ -1,4 +1,4 @@
-//! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu.md` has
+//! Measured values, as data. Each names what it was weighed against; `docs/algorithms/cpu-weighed.md` has
 //! the figures.
 
 use std::time::Duration;
