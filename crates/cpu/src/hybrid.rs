@@ -117,14 +117,15 @@ impl Measure {
     /// Bytes of scratch with `threads` workers, at most.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
-        data + match self.is_one(threads) {
-            // What they are is known when they are here.
-            true if self.shape.in_parts_if_skewed(self.n) => {
-                self.one_bytes().max(self.many_bytes(threads))
-            }
+        let one = match self.is_one(threads) {
             true => self.one_bytes(),
+            false => 0,
+        };
+        let many = match self.is_one_if_even(threads) {
+            true => 0,
             false => self.many_bytes(threads),
-        }
+        };
+        data + one.max(many)
     }
 
     /// Bytes of scratch for an input of many buckets, but for the records' own place.
@@ -200,6 +201,11 @@ impl Measure {
         self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
     }
 
+    /// The same for evenly spread keys, some of which are partitioned nevertheless.
+    fn is_one_if_even(&self, threads: usize) -> bool {
+        self.is_one(threads) && !self.shape.in_parts_if_skewed(self.n)
+    }
+
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
     /// bucket fits the cache, then one or two local passes.
     pub(crate) fn digits(&self, bits: Range<u32>, threads: usize) -> Vec<Digit> {
@@ -208,7 +214,7 @@ impl Measure {
         if self.n < 2 || bits.is_empty() {
             return digits;
         }
-        if !self.is_one(threads) {
+        if !self.is_one_if_even(threads) {
             let most = self.shape.most_records(self.local_bytes(threads));
             let mut wanted = self.first_bits(threads).even;
             loop {
@@ -489,7 +495,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 return Ok(report);
             }
             let measure = self.measure(means);
-            if measure.shape.in_parts_if_skewed(n) && self.is_spread() {
+            if !measure.is_one_if_even(1) && self.is_spread() {
                 return self.partition(report, Crew::alone(), means);
             }
             let own = measure.one_bytes();
