@@ -55,8 +55,8 @@ pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;
 
-/// The same for keys of 32 bits alone by AVX-512, of which a block has the most.
-pub(crate) const QUICK_BYTES_32: usize = 4 << 10;
+/// The same for keys of 32 bits alone by AVX-512, of which a block has the most: 896 keys.
+pub(crate) const QUICK_BYTES_32: usize = 7 << 9;
 
 /// And for keys of 64 bits alone. (Pairs of 64 bits are up to a fifth slower so.)
 pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
