@@ -496,7 +496,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             }
             let measure = self.measure(means);
             if !measure.is_one_if_even(1) && self.is_spread() {
-                return self.partition(report, Crew::alone(), means);
+                let start = start.unwrap_or_else(Instant::now);
+                return self.partition(report, Crew::alone(), means, start);
             }
             let own = measure.one_bytes();
             let bytes = own + self.data.map_or(measure.column_bytes(), |_| 0);
@@ -556,28 +557,29 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// Sorts an input of many buckets, or with several workers.
     unsafe fn run_many(&self, mut report: Report, crew: Crew<'_>, means: &Means) -> Result<Report> {
         report.threads = crew.threads();
+        let start = Instant::now();
         // SAFETY: the caller's promise. Until order has been looked for, no room is needed.
         unsafe {
             match self.in_order(&mut report, crew, means)? {
                 true => Ok(report),
-                false => self.partition(report, crew, means),
+                false => self.partition(report, crew, means, start),
             }
         }
     }
 
-    /// The same, of which there is no order to be used.
+    /// The same, of which there is no order to be used. `start`: when the sort began to look for it.
     unsafe fn partition(
         &self,
         mut report: Report,
         crew: Crew<'_>,
         means: &Means,
+        start: Instant,
     ) -> Result<Report> {
         let (n, record) = (self.n, self.record_bytes());
         let mask = W::mask(&self.bits);
-        let clock = Instant::now();
         let read_until = |stage, stages: &mut Vec<(Stage, Duration)>| {
             let so_far: Duration = stages.iter().map(|(_, time)| *time).sum();
-            stages.push((stage, clock.elapsed().saturating_sub(so_far)));
+            stages.push((stage, start.elapsed().saturating_sub(so_far)));
         };
 
         // SAFETY: all records are there, and are ours; so are those that room is made for.
