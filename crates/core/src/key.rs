@@ -211,10 +211,12 @@ macro_rules! word_keys {
                 bytemuck::cast(bits_word($kind, bits))
             }
 
+            #[inline]
             fn words(keys: &[Self]) -> Option<Words<'_>> {
                 Some(bytemuck::cast_slice::<$key, $word>(keys).into())
             }
 
+            #[inline]
             fn words_mut(keys: &mut [Self]) -> Option<WordsMut<'_>> {
                 Some(bytemuck::cast_slice_mut::<$key, $word>(keys).into())
             }

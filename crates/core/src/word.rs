@@ -147,11 +147,13 @@ macro_rules! word {
             }
         }
         impl<'a> From<&'a [$word]> for Words<'a> {
+            #[inline]
             fn from(words: &'a [$word]) -> Self {
                 Words::$width(words)
             }
         }
         impl<'a> From<&'a mut [$word]> for WordsMut<'a> {
+            #[inline]
             fn from(words: &'a mut [$word]) -> Self {
                 WordsMut::$width(words)
             }

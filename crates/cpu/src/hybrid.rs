@@ -41,6 +41,7 @@ pub(crate) struct Means {
 impl Means {
     /// The instructions for a sort, `whole` if all bits of a word tell records apart: by these
     /// vectors sort.
+    #[inline]
     pub(crate) fn instructions(&self, whole: bool) -> Instructions {
         match whole {
             true => self.instructions.unwrap_or_else(Instructions::detect),

@@ -15,6 +15,7 @@ pub enum Instructions {
 
 impl Instructions {
     /// The best that this machine has.
+    #[inline]
     pub fn detect() -> Self {
         // To ask for each of them takes as long as to sort two keys.
         static BEST: LazyLock<Instructions> = LazyLock::new(Instructions::found);

@@ -79,6 +79,7 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn and(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn or(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    unsafe fn xor(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Shifted up by fewer bits than a lane has.
     unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Shifted down.
@@ -125,6 +126,8 @@ pub(crate) trait Lanes: Sorted {
     }
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
+    /// The first lanes of both, then the second ones, and so on: two vectors.
+    unsafe fn zip(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2];
     /// How many of a tree's bounds are below each of `n` codes: of as many as are whole vectors, or of
     /// none where one code after the other is faster. Returns of how many.
     unsafe fn search(
@@ -133,8 +136,12 @@ pub(crate) trait Lanes: Sorted {
         n: usize,
         below: *mut u8,
     ) -> usize;
-    /// The first `count` lanes from memory, all ones in the others; more than all are all.
-    unsafe fn load_some(from: *const Self::Word, count: usize) -> Self::Vector;
+    /// The first `count` lanes from memory, those of `others` elsewhere; more than all are all.
+    unsafe fn load_some(
+        from: *const Self::Word,
+        count: usize,
+        others: Self::Vector,
+    ) -> Self::Vector;
     /// The first `count` lanes to memory, and nothing beyond; more than all are all.
     unsafe fn store_some(to: *mut Self::Word, a: Self::Vector, count: usize);
     /// A bit for each lane in which `a` and `b` are the same, the first lane's lowest.
@@ -147,6 +154,8 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn below(a: Self::Vector, b: Self::Vector) -> u32;
     /// The lanes whose bit is set moved to the first ones, in order; anything in the others.
     unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
+    /// Lane `i ^ X` where lane `i` is.
+    unsafe fn swap<const X: usize>(a: Self::Vector) -> Self::Vector;
     /// The last lane first.
     unsafe fn turned(a: Self::Vector) -> Self::Vector;
     /// Compares lane `i` of `a` with lane `i ^ X` of `b`: the lesser where the highest bit of `X` is

@@ -6,6 +6,7 @@ mod bases;
 mod beside;
 pub(crate) mod bins;
 mod block;
+mod coding;
 pub(crate) mod few;
 mod halves;
 mod joined;

@@ -297,7 +297,7 @@ impl<W: Word> Vectored for Merge<'_, W> {
                 let next = if *left >= L::LANES {
                     L::load(*run)
                 } else {
-                    L::load_some(*run, *left)
+                    L::load_some(*run, *left, L::splat(L::Word::MAX))
                 };
                 let taken = L::LANES.min(*left);
                 *run = run.add(taken);

@@ -6,8 +6,12 @@ use super::args::Method;
 use super::input::{Pair, Value};
 use super::peers::{Carried, Contested, Facts, Peer};
 
-/// What a run answers: ours with a report, all with what went wrong.
-pub type Ran = Result<Option<Report>, String>;
+/// What a run answers: what went wrong.
+pub type Ran = Result<(), String>;
+
+/// The first report of several runs, of ours. Others are dropped where they are, as most callers do: to hand on one takes
+/// as long as to sort ten keys.
+pub type First = Option<Report>;
 
 /// What there is to sort, besides the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +24,9 @@ pub enum Task {
     Argsort,
 }
 
-type SortKeys<K> = Box<dyn Fn(&mut [K]) -> Ran + Send + Sync>;
-type SortApart<K, V> = Box<dyn Fn(&mut [K], &mut [V]) -> Ran + Send + Sync>;
-type FillIndex<K> = Box<dyn Fn(&[K], &mut [u32]) -> Ran + Send + Sync>;
+type SortKeys<K> = Box<dyn Fn(&mut [K], &mut First) -> Ran + Send + Sync>;
+type SortApart<K, V> = Box<dyn Fn(&mut [K], &mut [V], &mut First) -> Ran + Send + Sync>;
+type FillIndex<K> = Box<dyn Fn(&[K], &mut [u32], &mut First) -> Ran + Send + Sync>;
 
 /// How a contender sorts one stretch; the variants are the layouts of its data.
 pub enum Run<K, V> {
@@ -121,25 +125,37 @@ impl Ours {
         let ours = self.clone();
         // Where scratch is not kept, a sorter lives for one sort.
         let fresh = self.suffix == "-fresh";
-        let with = move |sort: &mut dyn FnMut(&Sorter) -> sweepsort::Result<Report>| -> Ran {
+        let with = move |sort: &mut dyn FnMut(&Sorter) -> sweepsort::Result<Report>,
+                         first: &mut First|
+              -> Ran {
             let report = if fresh {
                 ours.sorter().and_then(|sorter| sort(&sorter))
             } else {
                 sort(&kept)
             };
-            report.map(Some).map_err(|error| error.to_string())
+            match report {
+                Ok(report) if first.is_none() => *first = Some(report),
+                Ok(_) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+            Ok(())
         };
         let stable = self.suffix != "-unstable";
         let run: Run<K, V> = match task {
-            Task::Keys => Run::Keys(Box::new(move |keys| with(&mut |sorter| sorter.sort(keys)))),
-            Task::Pairs if stable => Run::Apart(Box::new(move |keys, values| {
-                with(&mut |sorter| sorter.sort_pairs(keys, values))
+            Task::Keys => Run::Keys(Box::new(move |keys, first| {
+                with(&mut |sorter| sorter.sort(keys), first)
             })),
-            Task::Pairs => Run::Apart(Box::new(move |keys, values| {
-                with(&mut |sorter| sorter.sort_pairs_unstable(keys, values))
+            Task::Pairs if stable => Run::Apart(Box::new(move |keys, values, first| {
+                with(&mut |sorter| sorter.sort_pairs(keys, values), first)
             })),
-            Task::Argsort => Run::Index(Box::new(move |keys, index| {
-                with(&mut |sorter| sorter.argsort_into(keys, index))
+            Task::Pairs => Run::Apart(Box::new(move |keys, values, first| {
+                with(
+                    &mut |sorter| sorter.sort_pairs_unstable(keys, values),
+                    first,
+                )
+            })),
+            Task::Argsort => Run::Index(Box::new(move |keys, index, first| {
+                with(&mut |sorter| sorter.argsort_into(keys, index), first)
             })),
         };
         let about = About {
@@ -176,9 +192,9 @@ pub fn peers<K: Contested, V: Carried>(
             .into_iter()
             .filter(|peer| chosen(&peer.facts))
             .map(|Peer { facts, run }| {
-                let sort = move |keys: &mut [K]| -> Ran {
+                let sort = move |keys: &mut [K], _: &mut First| -> Ran {
                     run(keys, threads);
-                    Ok(None)
+                    Ok(())
                 };
                 contender(facts, Run::Keys(Box::new(sort)))
             })

@@ -246,18 +246,18 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
             match &contender.run {
                 Run::Keys(run) => {
                     for keys in keys {
-                        keep(&mut first, run(keys)?);
+                        run(keys, &mut first)?;
                     }
                 }
                 Run::Apart(run) => {
                     for (keys, values) in keys.zip(values) {
-                        keep(&mut first, run(keys, values)?);
+                        run(keys, values, &mut first)?;
                     }
                 }
                 Run::Records(run) => records.for_each(|records| run(records, threads)),
                 Run::Index(run) => {
                     for (keys, index) in keys.zip(index) {
-                        keep(&mut first, run(keys, index)?);
+                        run(keys, index, &mut first)?;
                     }
                 }
             }
@@ -278,12 +278,5 @@ impl<K: Contested, V: Value> Bench<'_, K, V> {
             Run::Records(_) => pairs(&|i| (self.records[i].key, self.records[i].value.number())),
             Run::Index(_) => self.input.check_index(&self.index),
         }
-    }
-}
-
-/// Keeps the first report; dropping the others is part of the call.
-fn keep(first: &mut Option<Report>, report: Option<Report>) {
-    if first.is_none() {
-        *first = report;
     }
 }

@@ -178,6 +178,7 @@ impl Lanes for Wide32 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         splat(word: u32) -> __m512i { _mm512_set1_epi32(word as i32) }
         load(from: *const u32) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u32>) -> __m512i {
@@ -202,10 +203,20 @@ impl Lanes for Wide32 {
             let bits = _mm512_srlv_epi32(words, bits);
             u32::from(_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1)))
         }
-        turned(a: __m512i) -> __m512i {
-            let lanes = _mm512_loadu_si512(const { turned::<16>(15, 1) }.as_ptr().cast());
-            _mm512_permutexvar_epi32(lanes, a)
+        swap<const X: usize>(a: __m512i) -> __m512i {
+            match X {
+                1 => _mm512_shuffle_epi32::<0b10_11_00_01>(a),
+                2 => _mm512_shuffle_epi32::<0b01_00_11_10>(a),
+                3 => _mm512_shuffle_epi32::<0b00_01_10_11>(a),
+                4 => _mm512_shuffle_i32x4::<0b10_11_00_01>(a, a),
+                8 => _mm512_shuffle_i32x4::<0b01_00_11_10>(a, a),
+                _ => {
+                    let lanes = _mm512_loadu_si512(const { swapped::<16>(X, 1) }.as_ptr().cast());
+                    _mm512_permutexvar_epi32(lanes, a)
+                }
+            }
         }
+        turned(a: __m512i) -> __m512i { Self::swap::<15>(a) }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u32, counts: __m512i, row: u8, others: __m512i) -> __m512i {
@@ -240,16 +251,22 @@ impl Lanes for Wide32 {
                 r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
             }
         }
+        zip(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            let [low, high] = const { &zipped(1) };
+            [
+                _mm512_permutex2var_epi32(a, Self::load(low.as_ptr()), b),
+                _mm512_permutex2var_epi32(a, Self::load(high.as_ptr()), b),
+            ]
+        }
         search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
             search::wide32(tree, codes, n - n % Self::LANES, below)
         }
-        load_some(from: *const u32, count: usize) -> __m512i {
+        load_some(from: *const u32, count: usize, others: __m512i) -> __m512i {
             let some = first::<16>(count) as u16;
-            _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), some, from.cast())
+            _mm512_mask_loadu_epi32(others, some, from.cast())
         }
         store_some(to: *mut u32, a: __m512i, count: usize) {
-            let some = first::<16>(count) as u16;
-            _mm512_mask_storeu_epi32(to.cast(), some, a);
+            store_words_512(to, a, count)
         }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi32_mask(a, b)) }
         slots(codes: __m512i, factor: u32) -> __m512i {
@@ -263,8 +280,7 @@ impl Lanes for Wide32 {
             _mm512_maskz_compress_epi32(lanes as u16, a)
         }
         cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
-            let lanes = _mm512_loadu_si512(const { turned::<16>(X, 1) }.as_ptr().cast());
-            let b = _mm512_permutexvar_epi32(lanes, b);
+            let b = Self::swap::<X>(b);
             _mm512_mask_ternarylogic_epi32::<OTHER>(_mm512_min_epu32(a, b), const { upper(X) }, a, b)
         }
     }
@@ -329,6 +345,7 @@ impl Lanes for Wide64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
         load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u64>) -> __m512i {
@@ -354,10 +371,13 @@ impl Lanes for Wide64 {
             let bits = _mm512_srlv_epi64(words, bits);
             u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
         }
-        turned(a: __m512i) -> __m512i {
-            let lanes = _mm512_loadu_si512(const { turned::<16>(7, 2) }.as_ptr().cast());
+        swap<const X: usize>(a: __m512i) -> __m512i {
+            // A lane is two of 32 bits. To swap lanes of 64 would be made one with the choice before it, which is then made
+            // twice.
+            let lanes = _mm512_loadu_si512(const { swapped::<16>(X, 2) }.as_ptr().cast());
             _mm512_permutexvar_epi32(lanes, a)
         }
+        turned(a: __m512i) -> __m512i { Self::swap::<7>(a) }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u64, counts: __m512i, row: u8, others: __m512i) -> __m512i {
@@ -393,17 +413,23 @@ impl Lanes for Wide64 {
                 r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
             }
         }
+        zip(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            let [low, high] = const { &zipped(2) };
+            [
+                _mm512_permutex2var_epi32(a, Wide32::load(low.as_ptr()), b),
+                _mm512_permutex2var_epi32(a, Wide32::load(high.as_ptr()), b),
+            ]
+        }
         search(tree: &Tree<u64>, codes: *const u64, n: usize, below: *mut u8) -> usize {
             search::wide64(tree, codes, n - n % Self::LANES, below)
         }
         part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
-        load_some(from: *const u64, count: usize) -> __m512i {
+        load_some(from: *const u64, count: usize, others: __m512i) -> __m512i {
             let some = first::<8>(count) as u8;
-            _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), some, from.cast())
+            _mm512_mask_loadu_epi64(others, some, from.cast())
         }
         store_some(to: *mut u64, a: __m512i, count: usize) {
-            let some = first::<8>(count) as u8;
-            _mm512_mask_storeu_epi64(to.cast(), some, a);
+            store_words_512(to.cast(), a, 2 * count)
         }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi64_mask(a, b)) }
         slots(codes: __m512i, factor: u32) -> __m512i {
@@ -423,9 +449,7 @@ impl Lanes for Wide64 {
             _mm512_maskz_compress_epi64(lanes as u8, a)
         }
         cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
-            // A lane is two of 32 bits.
-            let lanes = _mm512_loadu_si512(const { turned::<16>(X, 2) }.as_ptr().cast());
-            let b = _mm512_permutexvar_epi32(lanes, b);
+            let b = Self::swap::<X>(b);
             _mm512_mask_ternarylogic_epi64::<OTHER>(_mm512_min_epu64(a, b), const { upper(X) as u8 }, a, b)
         }
     }
@@ -462,6 +486,7 @@ impl Lanes for Half32 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         splat(word: u32) -> __m256i { _mm256_set1_epi32(word as i32) }
         load(from: *const u32) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u32>) -> __m256i {
@@ -490,10 +515,19 @@ impl Lanes for Half32 {
             let bits = _mm256_andnot_si256(numbers, _mm256_set1_epi32(31));
             _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, bits))) as u32
         }
-        turned(a: __m256i) -> __m256i {
-            let lanes = _mm256_loadu_si256(const { turned::<8>(7, 1) }.as_ptr().cast());
-            _mm256_permutevar8x32_epi32(a, lanes)
+        swap<const X: usize>(a: __m256i) -> __m256i {
+            match X {
+                1 => _mm256_shuffle_epi32::<0b10_11_00_01>(a),
+                2 => _mm256_shuffle_epi32::<0b01_00_11_10>(a),
+                3 => _mm256_shuffle_epi32::<0b00_01_10_11>(a),
+                4 => _mm256_permute4x64_epi64::<0b01_00_11_10>(a),
+                _ => {
+                    let lanes = _mm256_loadu_si256(const { swapped::<8>(X, 1) }.as_ptr().cast());
+                    _mm256_permutevar8x32_epi32(a, lanes)
+                }
+            }
         }
+        turned(a: __m256i) -> __m256i { Self::swap::<7>(a) }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u32, counts: __m256i, row: u8, others: __m256i) -> __m256i {
@@ -516,17 +550,22 @@ impl Lanes for Half32 {
                 r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
             }
         }
+        zip(a: __m256i, b: __m256i) -> [__m256i; 2] {
+            let (low, high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+            [
+                _mm256_permute2x128_si256::<0x20>(low, high),
+                _mm256_permute2x128_si256::<0x31>(low, high),
+            ]
+        }
         search(tree: &Tree<u32>, codes: *const u32, n: usize, below: *mut u8) -> usize {
             search::half32(tree, codes, n - n % Self::LANES, below)
         }
-        load_some(from: *const u32, count: usize) -> __m256i {
+        load_some(from: *const u32, count: usize, others: __m256i) -> __m256i {
             let some = first_of_8(count);
-            let words = _mm256_maskload_epi32(from.cast(), some);
-            _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+            _mm256_blendv_epi8(others, _mm256_maskload_epi32(from.cast(), some), some)
         }
         store_some(to: *mut u32, a: __m256i, count: usize) {
-            let some = first_of_8(count);
-            _mm256_maskstore_epi32(to.cast(), some, a);
+            store_words_256(to, a, count)
         }
         same(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))) as u32
@@ -548,8 +587,7 @@ impl Lanes for Half32 {
             _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
         }
         cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
-            let lanes = _mm256_loadu_si256(const { turned::<8>(X, 1) }.as_ptr().cast());
-            let b = _mm256_permutevar8x32_epi32(b, lanes);
+            let b = Self::swap::<X>(b);
             let (min, max) = (_mm256_min_epu32(a, b), _mm256_max_epu32(a, b));
             match X {
                 4.. => _mm256_blend_epi32::<0xf0>(min, max),
@@ -591,6 +629,7 @@ impl Lanes for Half64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
         load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u64>) -> __m256i {
@@ -625,7 +664,14 @@ impl Lanes for Half64 {
             let bits = _mm256_slli_epi64::<32>(_mm256_sllv_epi32(words, bits));
             _mm256_movemask_pd(_mm256_castsi256_pd(bits)) as u32
         }
-        turned(a: __m256i) -> __m256i { _mm256_permute4x64_epi64::<0b00_01_10_11>(a) }
+        swap<const X: usize>(a: __m256i) -> __m256i {
+            match X {
+                1 => _mm256_shuffle_epi32::<0b01_00_11_10>(a),
+                2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(a),
+                _ => _mm256_permute4x64_epi64::<0b00_01_10_11>(a),
+            }
+        }
+        turned(a: __m256i) -> __m256i { Self::swap::<3>(a) }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u64, counts: __m256i, row: u8, others: __m256i) -> __m256i {
@@ -652,15 +698,20 @@ impl Lanes for Half64 {
             r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
             r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
         }
+        zip(a: __m256i, b: __m256i) -> [__m256i; 2] {
+            let (low, high) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+            [
+                _mm256_permute2x128_si256::<0x20>(low, high),
+                _mm256_permute2x128_si256::<0x31>(low, high),
+            ]
+        }
         part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
-        load_some(from: *const u64, count: usize) -> __m256i {
+        load_some(from: *const u64, count: usize, others: __m256i) -> __m256i {
             let some = first_of_4(count);
-            let words = _mm256_maskload_epi64(from.cast(), some);
-            _mm256_or_si256(words, _mm256_xor_si256(some, _mm256_set1_epi32(-1)))
+            _mm256_blendv_epi8(others, _mm256_maskload_epi64(from.cast(), some), some)
         }
         store_some(to: *mut u64, a: __m256i, count: usize) {
-            let some = first_of_4(count);
-            _mm256_maskstore_epi64(to.cast(), some, a);
+            store_words_256(to.cast(), a, 2 * count)
         }
         same(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))) as u32
@@ -682,8 +733,7 @@ impl Lanes for Half64 {
             _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
         }
         cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
-            let lanes = _mm256_loadu_si256(const { turned::<8>(X, 2) }.as_ptr().cast());
-            let b = _mm256_permutevar8x32_epi32(b, lanes);
+            let b = Self::swap::<X>(b);
             // One comparison serves both: greater where that is wanted, else lesser.
             let greater = above(a, b);
             let upper = match X {
@@ -699,6 +749,65 @@ impl Lanes for Half64 {
         0
     }
 }
+
+/// Stores the first `count` words of a vector, or all of it. Not by a mask: what is loaded soon from behind such a store
+/// would wait for it, and by AVX2 it takes some machines as long as twelve whole ones.
+#[inline(always)]
+unsafe fn store_words_512(to: *mut u32, a: __m512i, count: usize) {
+    // SAFETY: the caller vouches for the instructions, and for the place of the words.
+    unsafe {
+        if count >= 16 {
+            _mm512_storeu_si512(to.cast(), a);
+        } else if count >= 8 {
+            let last = _mm512_loadu_si512(NUMBERS.as_ptr().add(count - 8).cast());
+            let last = _mm512_castsi512_si256(_mm512_permutexvar_epi32(last, a));
+            _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(a));
+            _mm256_storeu_si256(to.add(count - 8).cast(), last);
+        } else {
+            store_words_256(to, _mm512_castsi512_si256(a), count);
+        }
+    }
+}
+
+/// The same of a shorter vector.
+#[inline(always)]
+unsafe fn store_words_256(to: *mut u32, a: __m256i, count: usize) {
+    // SAFETY: the caller vouches for the instructions, and for the place of the words.
+    unsafe {
+        if count >= 8 {
+            return _mm256_storeu_si256(to.cast(), a);
+        }
+        let first = _mm256_castsi256_si128(a);
+        if count < 2 {
+            if count == 1 {
+                _mm_storeu_si32(to.cast(), first);
+            }
+            return;
+        }
+        let size = if count >= 4 { 4 } else { 2 };
+        let last = _mm256_loadu_si256(NUMBERS.as_ptr().add(count - size).cast());
+        let last = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(a, last));
+        let place = to.add(count - size);
+        if size == 4 {
+            _mm_storeu_si128(to.cast(), first);
+            _mm_storeu_si128(place.cast(), last);
+        } else {
+            _mm_storel_epi64(to.cast(), first);
+            _mm_storel_epi64(place.cast(), last);
+        }
+    }
+}
+
+/// The numbers of words.
+static NUMBERS: [u32; 32] = {
+    let mut numbers = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        numbers[i] = i as u32;
+        i += 1;
+    }
+    numbers
+};
 
 /// See [`Lanes::part`].
 #[inline(always)]
@@ -723,7 +832,7 @@ unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
 }
 
 /// The numbers of lanes with the bits `x` turned, for words of 32 bits, of which a lane has `words`.
-const fn turned<const N: usize>(x: usize, words: usize) -> [u32; N] {
+const fn swapped<const N: usize>(x: usize, words: usize) -> [u32; N] {
     let mut lanes = [0; N];
     let mut i = 0;
     while i < N {
@@ -731,6 +840,19 @@ const fn turned<const N: usize>(x: usize, words: usize) -> [u32; N] {
         i += 1;
     }
     lanes
+}
+
+/// The numbers of the lanes of two vectors of 512 bits, by turns from either, for words of 32 bits, of which a lane has
+/// `words`.
+const fn zipped(words: usize) -> [[u32; 16]; 2] {
+    let mut numbers = [[0; 16]; 2];
+    let mut i = 0;
+    while i < 32 {
+        let (lane, word) = (i / words, i % words);
+        numbers[i / 16][i % 16] = (lane % 2 * 16 + lane / 2 * words + word) as u32;
+        i += 1;
+    }
+    numbers
 }
 
 /// Ones in the lanes where the highest bit of `x` is set.

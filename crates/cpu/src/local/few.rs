@@ -4,6 +4,7 @@
 use sweepsort_core::{Coder, Presorted, Word};
 
 use super::block;
+use super::coding::{Coded, Codes, Coding};
 use super::passes::Passes;
 use crate::columns::{Columns, Nothing};
 use crate::hybrid::Done;
@@ -15,7 +16,7 @@ use crate::tuning::INSERTION_MAX;
 /// More keys than this are too many, whatever vectors there are.
 pub(crate) const FEW_MAX: usize = block::MOST;
 
-/// Neighbours that are compared before it is asked whether that was enough.
+/// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
 
 /// The most keys of so many bits that are few: as many as registers have room for.
@@ -39,85 +40,138 @@ pub(crate) unsafe fn sort<W: Word>(
     keys: &mut [W],
     coder: &Coder<W>,
 ) -> Done {
-    let few = Few { keys, coder };
+    let bytes = size_of_val(keys);
     // SAFETY: the caller's promise.
-    unsafe { by_vectors::<W, _>(instructions, few) }.unwrap_or_else(|few| few.sort(insertion))
-}
-
-struct Few<'a, W> {
-    keys: &'a mut [W],
-    coder: &'a Coder<W>,
-}
-
-impl<W: Word> Few<'_, W> {
-    /// By a sort of codes, if they are out of order.
-    #[inline(always)]
-    fn sort(self, sort: impl FnOnce(&mut [W])) -> Done {
-        let keys = self.keys;
-        let encodes = !self.coder.is_identity();
-        if encodes {
-            keys.iter_mut()
-                .for_each(|key| *key = self.coder.encode_bijective(*key));
+    let order = unsafe {
+        // A coder that says nothing is not handed on: that takes as long as to sort two keys.
+        if coder.is_identity() {
+            by_vectors::<W, _>(instructions, FewCodes(keys))
+                .unwrap_or_else(|FewCodes(keys)| insert(keys))
+        } else {
+            by_vectors::<W, _>(instructions, FewKeys(keys, coder))
+                .unwrap_or_else(|FewKeys(keys, coder)| insert_coded(keys, coder))
         }
-        let (mut rises, mut falls) = (false, false);
-        // A few keys mostly show that there is no order.
-        for start in (1..keys.len()).step_by(LOOKED_AT) {
-            for pair in keys[start - 1..].windows(2).take(LOOKED_AT) {
-                rises |= pair[0] < pair[1];
-                falls |= pair[0] > pair[1];
-            }
-            if rises && falls {
+    };
+    order.done(bytes)
+}
+
+/// Keys that are codes.
+struct FewCodes<'a, W>(&'a mut [W]);
+
+impl<W: Word> Vectored for FewCodes<'_, W> {
+    type Output = Order;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> Order {
+        // SAFETY: the caller's promise.
+        unsafe { by_lanes::<L, W, _>(self.0, Codes) }
+    }
+}
+
+/// Any keys.
+struct FewKeys<'a, W>(&'a mut [W], &'a Coder<W>);
+
+impl<W: Word> Vectored for FewKeys<'_, W> {
+    type Output = Order;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> Order {
+        // SAFETY: the caller's promise.
+        unsafe { by_lanes::<L, W, _>(self.0, Coded::<L>::new(self.1)) }
+    }
+}
+
+/// Sorts keys by vectors, if they are out of order.
+///
+/// # Safety
+/// The machine has the lanes' instructions.
+#[inline(always)]
+unsafe fn by_lanes<L: Lanes, W: Word, C: Coding<L>>(keys: &mut [W], coding: C) -> Order {
+    assert_eq!(L::Word::WIDTH, W::WIDTH);
+    assert!(keys.len() <= block::most::<L>());
+    let (start, n): (*mut L::Word, _) = (keys.as_mut_ptr().cast(), keys.len());
+    let mut order = Order::default();
+    // SAFETY: the keys are there, and are ours.
+    unsafe {
+        let pairs = n.saturating_sub(1);
+        for at in (0..pairs).step_by(L::LANES) {
+            let (left, none) = (pairs - at, coding.none());
+            let codes = coding.encode(L::load_some(start.add(at), left, none));
+            let next = coding.encode(L::load_some(start.add(at + 1), left, none));
+            order.rises |= L::below(codes, next) != 0;
+            order.falls |= L::below(next, codes) != 0;
+            if order.is_none() {
                 break;
             }
         }
-        if falls {
-            sort(keys);
+        if order.falls {
+            block::sort::<L, C>(start, n, start, n, coding);
         }
-        if encodes {
-            keys.iter_mut()
-                .for_each(|key| *key = self.coder.decode(*key));
+    }
+    order
+}
+
+/// Sorts codes one by one, if they are out of order.
+fn insert<W: Word>(codes: &mut [W]) -> Order {
+    let mut order = Order::default();
+    for start in (1..codes.len()).step_by(LOOKED_AT) {
+        for pair in codes[start - 1..].windows(2).take(LOOKED_AT) {
+            order.rises |= pair[0] < pair[1];
+            order.falls |= pair[0] > pair[1];
         }
+        if order.is_none() {
+            break;
+        }
+    }
+    if order.falls {
+        let passes = Passes {
+            reading: Plain,
+            mask: W::MAX,
+            fetches: false,
+        };
+        let columns = Columns::new(codes.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
+        // SAFETY: the codes are there, and are ours.
+        unsafe { passes.insertion(columns, codes.len()) }
+    }
+    order
+}
+
+/// The same, of any keys.
+fn insert_coded<W: Word>(keys: &mut [W], coder: &Coder<W>) -> Order {
+    keys.iter_mut()
+        .for_each(|key| *key = coder.encode_bijective(*key));
+    let order = insert(keys);
+    keys.iter_mut().for_each(|key| *key = coder.decode(*key));
+    order
+}
+
+/// Order that neighbours show. Those of a few keys mostly show that there is none.
+#[derive(Default)]
+struct Order {
+    rises: bool,
+    falls: bool,
+}
+
+impl Order {
+    #[inline(always)]
+    fn is_none(&self) -> bool {
+        self.rises && self.falls
+    }
+
+    /// What is done, when keys that fall are sorted.
+    #[inline(always)]
+    fn done(self, bytes: usize) -> Done {
         Done {
-            presorted: match (rises, falls) {
+            presorted: match (self.rises, self.falls) {
                 (false, false) => Some(Presorted::Equal),
                 (true, false) => Some(Presorted::Sorted),
                 (false, true) => Some(Presorted::Reversed),
                 (true, true) => None,
             },
-            passes: falls.into(),
-            bytes_moved: (size_of_val(keys) << u32::from(falls)) as u64,
+            passes: self.falls.into(),
+            bytes_moved: (bytes << u32::from(self.falls)) as u64,
         }
     }
-}
-
-impl<W: Word> Vectored for Few<'_, W> {
-    type Output = Done;
-
-    #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> Done {
-        assert_eq!(L::Word::WIDTH, W::WIDTH);
-        assert!(self.keys.len() <= block::most::<L>());
-        self.sort(
-            #[inline(always)]
-            |keys| {
-                let (start, n): (*mut L::Word, _) = (keys.as_mut_ptr().cast(), keys.len());
-                // SAFETY: the keys are there, and are ours.
-                unsafe { block::sort::<L>(start, n, start, n) }
-            },
-        )
-    }
-}
-
-/// Sorts codes one by one.
-fn insertion<W: Word>(codes: &mut [W]) {
-    let passes = Passes {
-        reading: Plain,
-        mask: W::MAX,
-        fetches: false,
-    };
-    let columns = Columns::new(codes.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
-    // SAFETY: the codes are there, and are ours.
-    unsafe { passes.insertion(columns, codes.len()) }
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                     let own = STRIP.min(n - start);
                     ahead.fetch(own);
                     for at in (0..own).step_by(L::LANES) {
-                        let words = L::load_some(words.add(start + at), own - at);
+                        let words = L::load_some(words.add(start + at), own - at, base);
                         let keys = L::and(words, low);
                         L::store_32(places.as_mut_ptr().add(at), L::places(keys, &placing));
                         let keys = L::shl(L::sub(keys, base), KEY_SHIFT);
@@ -116,13 +116,14 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         // SAFETY: whole vectors are written where there is room, and what is beyond the last word is overwritten
         // by the words that follow; at the end, no more than there are.
         unsafe {
-            let to = self.0.to;
+            let (to, base) = (self.0.to, L::splat(base));
             let keys = to.keys_start().cast::<u32>().add(done);
             let payloads = to.payload_at(done).cast::<u32>();
             let room = self.0.n - done;
             for at in (0..sorted.len()).step_by(L::LANES) {
-                let words = L::load_some(sorted.as_ptr().add(at).cast(), sorted.len() - at);
-                let own = L::add(L::shr(words, KEY_SHIFT), L::splat(base));
+                let left = sorted.len() - at;
+                let words = L::load_some(sorted.as_ptr().add(at).cast(), left, base);
+                let own = L::add(L::shr(words, KEY_SHIFT), base);
                 if at + L::LANES <= room {
                     L::store_32(keys.add(at), own);
                     L::store_32(payloads.add(at), words);
@@ -130,7 +131,6 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                     let mut last = [[0u32; LANES_MAX]; 2];
                     L::store_32(last[0].as_mut_ptr(), own);
                     L::store_32(last[1].as_mut_ptr(), words);
-                    let left = sorted.len() - at;
                     keys.add(at)
                         .copy_from_nonoverlapping(last[0].as_ptr(), left);
                     let to: *mut u8 = payloads.add(at).cast();

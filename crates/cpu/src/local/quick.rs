@@ -21,6 +21,7 @@ use std::mem::MaybeUninit;
 
 use sweepsort_core::Word;
 
+use super::coding::Codes;
 use super::{Crowding, bins, block, passes};
 use crate::columns::{Columns, LINE, Nothing, Payload, Pieces};
 use crate::instructions::Instructions;
@@ -401,7 +402,7 @@ impl<W: Word> Vectored for Keys<'_, W> {
                 if in_bins {
                     // It is where it goes.
                 } else if part.n <= block::most::<L>() {
-                    block::sort::<L>(part.from, part.n, to_part, self.n - part.start);
+                    block::sort::<L, _>(part.from, part.n, to_part, self.n - part.start, Codes);
                 } else {
                     to_part.copy_from(part.from, part.n);
                     std::slice::from_raw_parts_mut(to_part, part.n).sort_unstable();
@@ -474,7 +475,7 @@ unsafe fn partition<L: Lanes>(
         }
         while at < n {
             let left = (n - at).min(L::LANES);
-            let keys = L::load_some(from.add(at), left);
+            let keys = L::load_some(from.add(at), left, places.pivot);
             places.put(keys, u32::mask(&(0..left as u32)));
             at += left;
         }
