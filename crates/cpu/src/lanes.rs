@@ -40,6 +40,8 @@ pub(crate) trait Sorted: Copy {
     }
     /// Counters of a byte each, widened to a lane each.
     unsafe fn widen(counts: *const u8) -> Self::Vector;
+    /// Moves eight numbers on, each by so many times `stride` as its byte of `rows` says, the first one's lowest.
+    unsafe fn move_on(numbers: *mut u32, rows: u64, stride: u32);
 }
 
 /// Vectors of rests: what is left of keys, twice as wide, above a base that is known (`local/halves.rs`).

@@ -141,6 +141,7 @@ impl Sorted for Wide32 {
             with_greater(_mm512_min_epu32(a, b), a, b)
         }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi32(_mm_loadu_si128(counts.cast())) }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
@@ -299,6 +300,7 @@ impl Sorted for Wide64 {
             with_greater(_mm512_min_epu64(a, b), a, b)
         }
         widen(counts: *const u8) -> __m512i { _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.cast())) }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
@@ -465,6 +467,7 @@ impl Sorted for Half32 {
         min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
         max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
         widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi32(_mm_loadl_epi64(counts.cast())) }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
@@ -608,6 +611,7 @@ impl Sorted for Half64 {
         min(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(a, b, above(a, b)) }
         max(a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, above(a, b)) }
         widen(counts: *const u8) -> __m256i { _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(counts.cast::<i32>().read_unaligned())) }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
@@ -747,6 +751,18 @@ impl Lanes for Half64 {
     // Four lanes are too few: to gather a level's bounds took twice as long.
     unsafe fn search(_: &Tree<u64>, _: *const u64, _: usize, _: *mut u8) -> usize {
         0
+    }
+}
+
+/// See [`Sorted::move_on`].
+#[inline(always)]
+unsafe fn move_on_8(numbers: *mut u32, rows: u64, stride: u32) {
+    // SAFETY: the caller vouches for the instructions, and for eight numbers.
+    unsafe {
+        let rows = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(rows as i64));
+        let rows = _mm256_mullo_epi32(rows, _mm256_set1_epi32(stride as i32));
+        let sum = _mm256_add_epi32(_mm256_loadu_si256(numbers.cast()), rows);
+        _mm256_storeu_si256(numbers.cast(), sum);
     }
 }
 

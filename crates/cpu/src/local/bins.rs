@@ -24,7 +24,7 @@ use super::whole::Whole;
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::{Placing, STRIP};
-use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES, TOGETHER};
+use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
 
 /// The most keys that a bin may have.
 pub(super) const ROWS: usize = 32;
@@ -223,6 +223,11 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         })
 }
 
+/// Records that take rows together: a byte of a word for each.
+const TAKEN: usize = 8;
+/// Records that have taken rows when another is put.
+const TAKEN_BEFORE: usize = FETCHED_LATER / TAKEN * TAKEN;
+
 /// Slots for records, and how many each bin has.
 pub(super) struct Slots<L: Sorted, P> {
     /// How many bins there are, a multiple of the lanes.
@@ -280,14 +285,23 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
             // No closure, which would not be compiled for the lanes.
             let mut ahead = from.ahead();
             for (piece, n) in from.each() {
-                let all = placing.each::<K>(piece.keys_start(), n, |start, places| {
-                    ahead.fetch(places.len());
-                    let piece = piece.from(start);
-                    self.put_all::<FETCHES>(places, |i| {
-                        let (key, held) = piece.load(i);
-                        (MaybeUninit::new(L::Word::truncate(key.widen())), held)
-                    })
-                });
+                let all = placing.each::<K>(
+                    piece.keys_start(),
+                    n,
+                    #[inline(always)]
+                    |start, places| {
+                        ahead.fetch(places.len());
+                        let piece = piece.from(start);
+                        self.put_all::<FETCHES>(
+                            places,
+                            #[inline(always)]
+                            |i| {
+                                let (key, held) = piece.load(i);
+                                (MaybeUninit::new(L::Word::truncate(key.widen())), held)
+                            },
+                        )
+                    },
+                );
                 if !all {
                     return false;
                 }
@@ -299,13 +313,13 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     /// Puts records to the next free rows of their bins; or returns false, for a bin has no more. `record` gives
     /// the one with a number.
     ///
-    /// All take their rows before the first is put: so a place in memory is known long before something is stored
+    /// Rows are taken some records before one is put there: so a place in memory is known long before something is stored
     /// there, no row waits for a store to a place that is not known yet, and slots are numbered by vectors.
     ///
     /// What places say then are slots.
     ///
     /// # Safety
-    /// There is a bin for each place.
+    /// There is a bin for each place, and the machine has the lanes' instructions.
     #[inline(always)]
     pub(super) unsafe fn put_all<const FETCHES: bool>(
         &self,
@@ -314,116 +328,93 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     ) -> bool {
         let n = places.len();
         assert!(n <= STRIP);
-        let mut rows = [0; STRIP];
-        let rows = &mut rows[..n];
+        let mut payloads = [0; STRIP];
+        if const { !P::NONE } {
+            for (slot, &place) in payloads.iter_mut().zip(&*places) {
+                *slot = place << ROW_BITS;
+            }
+        }
+        let (keys, payloads) = (places.as_mut_ptr(), payloads.as_mut_ptr());
         // SAFETY: the caller's promise; a slot is one of those that there are, if its row is.
         unsafe {
-            self.take_all(places, rows);
-            if usize::from(rows.iter().fold(0, |most, &row| most.max(row))) >= ROWS {
-                return false;
-            }
-            if const { P::NONE } {
-                self.number(places, rows);
-                self.put_to::<FETCHES>(places, &[0; STRIP], record);
-            } else {
-                let mut payloads = [0; STRIP];
-                for ((slot, &row), &place) in payloads.iter_mut().zip(&*rows).zip(&*places) {
-                    *slot = (place << ROW_BITS) + u32::from(row);
+            let mut taken = 0;
+            while taken + TAKEN <= n {
+                if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
+                    return false;
                 }
-                self.number(places, rows);
-                self.put_to::<FETCHES>(places, &payloads, record);
+                taken += TAKEN;
+                if taken > TAKEN_BEFORE {
+                    let first = taken - TAKEN_BEFORE - TAKEN;
+                    for i in first..first + TAKEN {
+                        self.put(*keys.add(i), *payloads.add(i), record(i));
+                    }
+                }
+            }
+            for i in taken.saturating_sub(TAKEN_BEFORE)..taken {
+                self.put(*keys.add(i), *payloads.add(i), record(i));
+            }
+            for i in taken..n {
+                let row = self.next_row(*keys.add(i));
+                if usize::from(row) >= ROWS {
+                    return false;
+                }
+                let slot = *keys.add(i) + u32::from(row) * self.stride as u32;
+                self.put(slot, *payloads.add(i) + u32::from(row), record(i));
             }
         }
         true
     }
 
-    /// Makes places the slots in some rows of their bins.
+    /// The next free row of a bin, or one beyond all, for there is none.
     #[inline(always)]
-    fn number(&self, places: &mut [u32], rows: &[u8]) {
-        for (place, &row) in places.iter_mut().zip(rows) {
-            *place += u32::from(row) * self.stride as u32;
-        }
-    }
-
-    /// The next free row of each place's bin, or one beyond all, for there is none.
-    ///
-    /// # Safety
-    /// There is a bin for each place.
-    #[inline(never)]
-    unsafe fn take_all(&self, places: &[u32], rows: &mut [u8]) {
-        let counts = self.counts;
-        // SAFETY: the caller's promise.
-        let take = |place: u32| unsafe {
-            let count = counts.add(place as usize);
+    unsafe fn next_row(&self, bin: u32) -> u8 {
+        // SAFETY: as in `put_all`.
+        unsafe {
+            let count = self.counts.add(bin as usize);
             let row = *count;
             *count = row.wrapping_add(1);
             row
-        };
-        // Eight are stored at once, for each also stores a count.
-        let (eights, rest) = places.as_chunks::<8>();
-        let (rows, rows_rest) = rows.as_chunks_mut::<8>();
-        for (places, rows) in eights.iter().zip(rows) {
-            let mut eight = 0;
-            for (i, &place) in places.iter().enumerate() {
-                eight |= u64::from(take(place)) << (8 * i);
-            }
-            *rows = eight.to_le_bytes();
-        }
-        for (&place, row) in rest.iter().zip(rows_rest) {
-            *row = take(place);
         }
     }
 
-    /// Puts records to slots, their keys and their payloads.
-    ///
-    /// # Safety
-    /// There are the slots, and records with as many numbers.
-    #[inline(never)]
-    unsafe fn put_to<const FETCHES: bool>(
-        &self,
-        keys: &[u32],
-        payloads: &[u32; STRIP],
-        record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
-    ) {
-        let n = keys.len();
-        // SAFETY: the caller's promise.
-        let slots = |i: usize| unsafe {
-            let key = *keys.get_unchecked(i) as usize;
-            (self.keys.add(key), *payloads.get_unchecked(i) as usize)
-        };
-        let fetch = |i| {
-            let (key, payload) = slots(i);
-            prefetch(key.cast());
-            if !P::NONE {
-                prefetch(self.payloads.wrapping_add(payload * self.payload.bytes()));
+    /// Takes rows for some records, and makes their places slots; or returns false, for there is a bin that has no more.
+    #[inline(always)]
+    unsafe fn take<const FETCHES: bool>(&self, keys: *mut u32, payloads: *mut u32) -> bool {
+        // SAFETY: as in `put_all`.
+        unsafe {
+            let mut rows = 0;
+            for i in 0..TAKEN {
+                rows |= u64::from(self.next_row(*keys.add(i))) << (8 * i);
             }
-        };
-        let put = |i| {
-            let (to, slot) = slots(i);
-            let (key, held) = record(i);
-            // SAFETY: the caller's promise.
-            unsafe {
-                to.cast::<MaybeUninit<_>>().write(key);
-                self.payload.store(self.payloads, slot, held);
+            if rows & const { u64::from_ne_bytes([!(ROWS as u8 - 1); TAKEN]) } != 0 {
+                return false;
             }
-        };
-        let mut done = 0;
-        if FETCHES {
-            (0..n.min(FETCHED_LATER)).for_each(fetch);
-            while done + FETCHED_LATER + TOGETHER <= n {
-                for i in done..done + TOGETHER {
-                    fetch(i + FETCHED_LATER);
-                    put(i);
+            L::move_on(keys, rows, self.stride as u32);
+            if const { !P::NONE } {
+                L::move_on(payloads, rows, 1);
+            }
+            if FETCHES {
+                for i in 0..TAKEN {
+                    prefetch(self.keys.wrapping_add(*keys.add(i) as usize).cast());
+                    if const { !P::NONE } {
+                        let payload = *payloads.add(i) as usize * self.payload.bytes();
+                        prefetch(self.payloads.wrapping_add(payload));
+                    }
                 }
-                done += TOGETHER;
             }
-            (done + FETCHED_LATER..n).for_each(fetch);
         }
-        while done + TOGETHER <= n {
-            (done..done + TOGETHER).for_each(put);
-            done += TOGETHER;
+        true
+    }
+
+    /// Puts a record to its slots.
+    #[inline(always)]
+    unsafe fn put(&self, slot: u32, payload: u32, (key, held): (MaybeUninit<L::Word>, P::Held)) {
+        // SAFETY: as in `put_all`.
+        unsafe {
+            let to: *mut MaybeUninit<_> = self.keys.add(slot as usize).cast();
+            to.write(key);
+            self.payload.store(self.payloads, payload as usize, held);
         }
-        (done..n).for_each(put);
     }
 
     /// How many records the bins from `bin` on have, one for each lane.

@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Half64, Wide64, instructions};
+use super::{Half64, Wide64, instructions, move_on_8};
 use crate::lanes::Sorted;
 
 /// The least normal float, by its bits.
@@ -39,6 +39,7 @@ impl Sorted for WideFloats {
             _mm512_castpd_si512(_mm512_max_pd(_mm512_castsi512_pd(a), _mm512_castsi512_pd(b)))
         }
         widen(counts: *const u8) -> __m512i { Wide64::widen(counts) }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
@@ -59,5 +60,6 @@ impl Sorted for HalfFloats {
             _mm256_castpd_si256(_mm256_max_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b)))
         }
         widen(counts: *const u8) -> __m256i { Half64::widen(counts) }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }

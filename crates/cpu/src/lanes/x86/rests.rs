@@ -3,7 +3,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Half32, Wide32, instructions, with_greater};
+use super::{Half32, Wide32, instructions, move_on_8, with_greater};
 use crate::lanes::{Rests, Sorted};
 
 /// 32 lanes of 16 bits, by AVX-512.
@@ -63,6 +63,7 @@ impl Sorted for Wide16 {
         widen(counts: *const u8) -> __m512i {
             _mm512_cvtepu8_epi16(_mm256_loadu_si256(counts.cast()))
         }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
@@ -78,6 +79,7 @@ impl Sorted for Half16 {
         widen(counts: *const u8) -> __m256i {
             _mm256_cvtepu8_epi16(_mm_loadu_si128(counts.cast()))
         }
+        move_on(numbers: *mut u32, rows: u64, stride: u32) { move_on_8(numbers, rows, stride) }
     }
 }
 
