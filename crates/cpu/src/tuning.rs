@@ -35,7 +35,8 @@ pub(crate) const BIN_MEAN: usize = 8;
 /// Keys a bin, on average, where memory for slots ends.
 pub(crate) const BIN_MEAN_MAX: usize = 10;
 
-/// How many records later the one comes whose place in a local sort is fetched, where stores would wait.
+/// How many records later the one comes whose place in a local sort is fetched, where stores would wait. In bins so many
+/// take their rows before one is put.
 pub(crate) const FETCHED_LATER: usize = 24;
 
 /// Records that take their places before the first of them is stored. Where a machine does not let a load pass a store

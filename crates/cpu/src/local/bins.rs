@@ -223,7 +223,8 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         })
 }
 
-/// Records that take rows together: a byte of a word for each.
+/// Records that take rows together: a byte of a word for each. A vector of rows that were stored one by one would wait until
+/// all stores before them are done.
 const TAKEN: usize = 8;
 /// Records that have taken rows when another is put.
 const TAKEN_BEFORE: usize = FETCHED_LATER / TAKEN * TAKEN;
