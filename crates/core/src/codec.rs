@@ -42,6 +42,7 @@ impl Codec {
     };
 
     /// The codec for keys alone, where equal keys must be indistinguishable.
+    #[inline]
     pub fn for_keys(kind: Kind, order: Order, nan: Nan) -> Codec {
         let nan = if matches!(kind, Kind::Float { .. }) {
             nan
@@ -67,6 +68,7 @@ impl Codec {
     }
 
     /// This codec for words of type `W`, ready for inner loops.
+    #[inline]
     pub fn coder<W: Word>(&self) -> Coder<W> {
         let (mut xor, float_mask, exponent) = match self.kind {
             Kind::Unsigned => (W::ZERO, W::ZERO, W::ZERO),
@@ -137,12 +139,14 @@ impl<W: Word> Coder<W> {
     }
 
     /// Whether a word is its own code.
+    #[inline]
     pub fn is_identity(&self) -> bool {
         self.xor == W::ZERO && self.float_mask == W::ZERO && self.rotate == W::ZERO && !self.ties
     }
 
     /// Whether different words can have one code, so that [`decode`](Self::decode) is not to be
     /// used.
+    #[inline]
     pub fn ties(&self) -> bool {
         self.ties
     }

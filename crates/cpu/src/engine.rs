@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use sweepsort_core::{
-    Codec, Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Width,
-    Word, WordsMut, same_length, with_words,
+    Codec, Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Word,
+    WordsMut, same_length, with_words,
 };
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
@@ -78,35 +78,12 @@ impl CpuEngine {
         &self.means.pool
     }
 
-    /// Whether so many keys alone, each of which is a word, are so few that this engine [sorts them at
-    /// once](Self::sort_few).
+    /// Keys alone, each of which is a word, if they are so few that this engine sorts them at once.
     #[inline]
-    pub fn is_few(&self, keys: usize, width: Width) -> bool {
-        keys <= few::most(self.means.instructions(true), width.bits())
-    }
-
-    /// Sorts [few](Self::is_few) keys alone by all of their bits. It does what [`run`](Engine::run) does with them,
-    /// without the time that a task takes, which is as long as sorting them.
-    ///
-    /// # Panics
-    /// If there are more keys, or if their codes tie.
-    pub fn sort_few(&self, keys: WordsMut<'_>, codec: &Codec, reason: Cow<'static, str>) -> Report {
-        with_words!(WordsMut, keys, |keys| self
-            .sort_few_words(keys, codec, reason))
-    }
-
-    #[inline]
-    fn sort_few_words<W: Word>(
-        &self,
-        keys: &mut [W],
-        codec: &Codec,
-        reason: Cow<'static, str>,
-    ) -> Report {
-        assert!(!codec.ties && self.is_few(keys.len(), W::WIDTH));
+    pub fn few<'a>(&self, keys: WordsMut<'a>) -> Option<Few<'a>> {
         let instructions = self.means.instructions(true);
-        // SAFETY: the machine has the instructions, and the keys are few.
-        let done = unsafe { few::sort(instructions, keys, &codec.coder()) };
-        hybrid::report(keys.len(), W::BITS, reason, done)
+        let few = keys.len() <= few::most(instructions, keys.width().bits());
+        few.then_some(Few { keys, instructions })
     }
 
     /// As [`run`](Engine::run); the report tells why this engine was taken. Who notes that later moves the report,
@@ -186,8 +163,12 @@ impl CpuEngine {
             Algorithm::Count => count::sort(keys, spec.codec.coder(), &self.means, reason),
             Algorithm::Hybrid => {
                 let whole = spec.bits == (0..W::BITS) && !spec.codec.ties;
-                if whole && self.is_few(keys.len(), W::WIDTH) {
-                    return Ok(self.sort_few_words(keys, &spec.codec, reason));
+                let instructions = self.means.instructions(whole);
+                if whole && keys.len() <= few::most(instructions, W::BITS) {
+                    let coder = spec.codec.coder();
+                    // SAFETY: the machine has the instructions, and the keys are few.
+                    let done = unsafe { few::sort(instructions, keys, &coder) };
+                    return Ok(hybrid::report(keys.len(), W::BITS, reason, done));
                 }
                 let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
                 // SAFETY: the slice is borrowed for this call.
@@ -243,6 +224,34 @@ impl CpuEngine {
         };
         // SAFETY: the caller's promise.
         unsafe { hybrid::sort(records, &self.means) }
+    }
+}
+
+/// Keys that are few, for the machine's instructions.
+pub struct Few<'a> {
+    keys: WordsMut<'a>,
+    instructions: Instructions,
+}
+
+impl Few<'_> {
+    /// Sorts them by all of their bits. It does what [`CpuEngine::run`] does with them, without the time that a task takes,
+    /// which is as long as sorting them.
+    ///
+    /// # Panics
+    /// If their codes tie.
+    #[inline(always)]
+    pub fn sort(self, codec: &Codec, reason: &'static str) -> Report {
+        let (instructions, keys) = (self.instructions, self.keys);
+        // SAFETY: the machine has the instructions, and the keys are few.
+        unsafe {
+            match keys {
+                WordsMut::W8(keys) => few::sort_8(instructions, keys, &codec.coder(), reason),
+                WordsMut::W16(keys) => few::sort_16(instructions, keys, &codec.coder(), reason),
+                WordsMut::W32(keys) => few::sort_32(instructions, keys, &codec.coder(), reason),
+                WordsMut::W64(keys) => few::sort_64(instructions, keys, &codec.coder(), reason),
+                WordsMut::W128(keys) => few::sort_128(instructions, keys, &codec.coder(), reason),
+            }
+        }
     }
 }
 

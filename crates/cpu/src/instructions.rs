@@ -47,6 +47,20 @@ impl Instructions {
 /// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch
 /// where it will go: taken to be so on Intel's, as seen on a Xeon and not on a Zen 4.
 pub(crate) fn stores_wait() -> bool {
+    intel()
+}
+
+/// Whether the greater of two words of 32 bits is had sooner by logic, from both and the lesser one (AVX-512): taken to be so
+/// on Intel's, which have two units for logic and one for the lesser and the greater, and not on a Zen 4, which has as many for
+/// these.
+#[inline]
+pub(crate) fn logic_pays() -> bool {
+    intel()
+}
+
+/// Whether the processor is one of Intel's.
+#[inline]
+fn intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;

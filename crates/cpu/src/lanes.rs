@@ -158,6 +158,9 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
     /// Lane `i ^ X` where lane `i` is.
     unsafe fn swap<const X: usize>(a: Self::Vector) -> Self::Vector;
+    /// The bit `X` of a lane's number, and which of two vectors it is of, change places: first the lanes without it, of `a`
+    /// in their own places and of `b` in those of the others; then those with it, of `b` in their own places.
+    unsafe fn trade<const X: usize>(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2];
     /// The last lane first.
     unsafe fn turned(a: Self::Vector) -> Self::Vector;
     /// Compares lane `i` of `a` with lane `i ^ X` of `b`: the lesser where the highest bit of `X` is

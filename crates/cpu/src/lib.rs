@@ -67,5 +67,5 @@ mod source;
 mod splitters;
 mod tuning;
 
-pub use engine::CpuEngine;
+pub use engine::{CpuEngine, Few};
 pub use instructions::Instructions;

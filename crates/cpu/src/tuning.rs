@@ -52,6 +52,13 @@ pub(crate) const FORESEEN: usize = 32;
 /// After a bucket whose keys crowd, at most so many go without a try in bins.
 pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 
+/// Up to so many keys of 32 bits alone take vectors of 256 bits, whatever others there are: wider ones have no more keys to a
+/// step, and take longer from lane to lane.
+pub(crate) const HALF_VECTORS_32: usize = 32;
+
+/// The same where logic does not pay: on a Zen 4 a step of 512 bits takes as long as two of 256.
+pub(crate) const HALF_VECTORS_32_ZEN: usize = 64;
+
 /// Up to so many bytes of keys, or of words for records, are sorted by `quick` first: a block in registers,
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;
@@ -122,6 +129,9 @@ pub(crate) const SAMPLE_PER_BUCKET: usize = 16;
 /// Up to so many rows are compared by minimum and maximum each, for they mostly wait for each other; more as costs the
 /// machine the least work, though the greater then waits for the lesser (AVX-512). With eight that takes a tenth more.
 pub(crate) const WAITING_ROWS: usize = 8;
+
+/// The same of 64 bits each, of which the greater alone takes longer.
+pub(crate) const WAITING_ROWS_64: usize = 4;
 
 /// Up to so many keys are sorted by insertion.
 pub(crate) const INSERTION_MAX: usize = 20;

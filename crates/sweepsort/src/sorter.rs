@@ -27,6 +27,7 @@ pub(crate) static NATURAL: Sorter = Sorter {
     algorithm: Cow::Borrowed(AUTO),
     engine: CpuEngine::ephemeral(),
     way: Way::Auto,
+    at_once: Some(TOO_FEW),
 };
 
 /// The method that an engine chooses itself.
@@ -56,6 +57,8 @@ pub struct Sorter {
     /// Does the work around a sort, whatever sorts.
     engine: CpuEngine,
     way: Way,
+    /// Why the CPU engine sorts keys alone without a task if they are few, where it does.
+    at_once: Option<&'static str>,
 }
 
 /// What runs a sorter's tasks.
@@ -192,7 +195,13 @@ impl Builder {
             Choice::Cuda => Way::Other(self.cuda(&name)?),
             Choice::Wgpu => Way::Other(self.wgpu(&name)?),
         };
+        let at_once = match way {
+            Way::Auto => Some(TOO_FEW),
+            Way::Cpu => Some(ASKED_FOR),
+            Way::Other(_) => None,
+        };
         Ok(Sorter {
+            at_once: at_once.filter(|_| self.bits.is_none() && name == AUTO),
             order: self.order,
             nan: self.nan,
             bits: self.bits,
@@ -289,17 +298,23 @@ impl Sorter {
     /// # Errors
     /// [`Error::BitRange`], [`Error::OutOfMemory`]; the keys are untouched then.
     pub fn sort<K: RadixKey>(&self, keys: &mut [K]) -> Result<Report> {
-        let spec = || self.spec::<K>(Codec::for_keys, true);
-        if let Some(words) = K::words_mut(keys) {
-            if let Some(reason) = self.by_cpu_at_once()
-                && self.engine.is_few(words.len(), words.width())
-            {
-                let codec = Codec::for_keys(K::KIND, self.order, self.nan);
-                return Ok(self.engine.sort_few(words, &codec, Cow::Borrowed(reason)));
-            }
-            return self.run(Task::Keys(words), &spec()?);
+        if let Some(reason) = self.at_once
+            && let Some(words) = K::words_mut(keys)
+            && let Some(few) = self.engine.few(words)
+        {
+            let codec = Codec::for_keys(K::KIND, self.order, self.nan);
+            return Ok(few.sort(&codec, reason));
         }
-        let spec = spec()?;
+        self.sort_by_task(keys)
+    }
+
+    /// Sorts any number of keys. Apart from [`sort`](Self::sort), so that a few do not wait for what this needs.
+    #[inline(never)]
+    fn sort_by_task<K: RadixKey>(&self, keys: &mut [K]) -> Result<Report> {
+        let spec = self.spec::<K>(Codec::for_keys, true)?;
+        if let Some(words) = K::words_mut(keys) {
+            return self.run(Task::Keys(words), &spec);
+        }
         match Width::holding(K::BITS) {
             Some(width) => self.in_words(width, keys, None, &spec),
             None => self.permute(keys, &mut [(); 0]),
@@ -465,16 +480,6 @@ impl Sorter {
     /// The engine, for the work around a sort.
     pub(crate) fn engine(&self) -> &CpuEngine {
         &self.engine
-    }
-
-    /// Why the CPU engine sorts keys alone without a task if they are few, where it does.
-    fn by_cpu_at_once(&self) -> Option<&'static str> {
-        let reason = match self.way {
-            Way::Auto => TOO_FEW,
-            Way::Cpu => ASKED_FOR,
-            Way::Other(_) => return None,
-        };
-        (self.bits.is_none() && self.algorithm == AUTO).then_some(reason)
     }
 
     /// Runs a task, and notes in its report why this engine ran it.

@@ -217,6 +217,13 @@ impl Lanes for Wide32 {
                 }
             }
         }
+        trade<const X: usize>(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            let with = const { upper(X) };
+            [
+                _mm512_mask_mov_epi32(a, with, Self::swap::<X>(b)),
+                _mm512_mask_mov_epi32(b, !with, Self::swap::<X>(a)),
+            ]
+        }
         turned(a: __m512i) -> __m512i { Self::swap::<15>(a) }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -374,10 +381,27 @@ impl Lanes for Wide64 {
             u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
         }
         swap<const X: usize>(a: __m512i) -> __m512i {
-            // A lane is two of 32 bits. To swap lanes of 64 would be made one with the choice before it, which is then made
-            // twice.
-            let lanes = _mm512_loadu_si512(const { swapped::<16>(X, 2) }.as_ptr().cast());
-            _mm512_permutexvar_epi32(lanes, a)
+            match X {
+                1 => _mm512_shuffle_epi32::<0b01_00_11_10>(a),
+                2 => _mm512_shuffle_i64x2::<0b10_11_00_01>(a, a),
+                4 => _mm512_shuffle_i64x2::<0b01_00_11_10>(a, a),
+                6 => _mm512_shuffle_i64x2::<0b00_01_10_11>(a, a),
+                _ => {
+                    let lanes = _mm512_loadu_si512(const { swapped::<16>(X, 2) }.as_ptr().cast());
+                    _mm512_permutexvar_epi32(lanes, a)
+                }
+            }
+        }
+        trade<const X: usize>(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            match X {
+                1 => [_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)],
+                2 => {
+                    let low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+                    let high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+                    [_mm512_permutex2var_epi64(a, low, b), _mm512_permutex2var_epi64(a, high, b)]
+                }
+                _ => [_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b)],
+            }
         }
         turned(a: __m512i) -> __m512i { Self::swap::<7>(a) }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -530,6 +554,23 @@ impl Lanes for Half32 {
                 }
             }
         }
+        trade<const X: usize>(a: __m256i, b: __m256i) -> [__m256i; 2] {
+            let (a_swapped, b_swapped) = (Self::swap::<X>(a), Self::swap::<X>(b));
+            match X {
+                4 => [
+                    _mm256_blend_epi32::<0xf0>(a, b_swapped),
+                    _mm256_blend_epi32::<0xf0>(a_swapped, b),
+                ],
+                2 => [
+                    _mm256_blend_epi32::<0xcc>(a, b_swapped),
+                    _mm256_blend_epi32::<0xcc>(a_swapped, b),
+                ],
+                _ => [
+                    _mm256_blend_epi32::<0xaa>(a, b_swapped),
+                    _mm256_blend_epi32::<0xaa>(a_swapped, b),
+                ],
+            }
+        }
         turned(a: __m256i) -> __m256i { Self::swap::<7>(a) }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -673,6 +714,19 @@ impl Lanes for Half64 {
                 1 => _mm256_shuffle_epi32::<0b01_00_11_10>(a),
                 2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(a),
                 _ => _mm256_permute4x64_epi64::<0b00_01_10_11>(a),
+            }
+        }
+        trade<const X: usize>(a: __m256i, b: __m256i) -> [__m256i; 2] {
+            let (a_swapped, b_swapped) = (Self::swap::<X>(a), Self::swap::<X>(b));
+            match X {
+                2 => [
+                    _mm256_blend_epi32::<0xf0>(a, b_swapped),
+                    _mm256_blend_epi32::<0xf0>(a_swapped, b),
+                ],
+                _ => [
+                    _mm256_blend_epi32::<0xcc>(a, b_swapped),
+                    _mm256_blend_epi32::<0xcc>(a_swapped, b),
+                ],
             }
         }
         turned(a: __m256i) -> __m256i { Self::swap::<3>(a) }

@@ -3,18 +3,24 @@
 //! ```text
 //! load       4, 8 or 16 rows, the greatest code where there is no key           memory → registers
 //! columns    each lane becomes a sorted column, by a network of rows
-//! merge      columns by twos, fours, … all: crosswise between lanes, then rows again
-//! turn       the columns become rows, one after the other
+//! merge      columns by twos, fours, … all: always two rows are compared
+//! turn       rows are zipped two by two, and are in order
 //! store                                                                         registers → memory
 //! ```
 //!
-//! Merges are bitonic: of two groups of columns, the upper one is met from behind. Fewer keys than fill four vectors lie in
-//! a half or a quarter of the lanes, since rows are exchanged in less time than lanes.
+//! Merges are bitonic: of two groups of columns, the upper one is met from behind. Of a key's place in the order, some bits
+//! number the row and some the lane. Were lanes of one row compared, all would be done twice; so where places differ in a bit of the
+//! lane, it and the row's lowest bit change places before, and are not changed back. The next comparisons are
+//! of the row's other bits, and then the second lowest is the lowest. Where a merge begins, no change is needed: each
+//! key meets one of another lane in another row, and the lesser ones stay in the one row, the greater ones in the other.
+//!
+//! Fewer keys than fill four vectors lie in a half or a quarter of the lanes, since rows are exchanged in less time than lanes.
 
 use sweepsort_core::Word;
 
-use super::coding::Coding;
+use super::coding::{Codes, Coding};
 use super::network;
+use crate::instructions::logic_pays;
 use crate::lanes::Lanes;
 
 /// The most rows.
@@ -49,18 +55,36 @@ pub(super) unsafe fn sort<L: Lanes, C: Coding<L>>(
     unsafe {
         match n.div_ceil(L::LANES / 4) {
             0 => {}
-            1..=4 => sort_rows::<L, C, 4, 4>(from, n, to, room, coding),
-            5..=8 => sort_rows::<L, C, 4, 2>(from, n, to, room, coding),
-            9..=16 => sort_rows::<L, C, 4, 1>(from, n, to, room, coding),
-            17..=32 => sort_rows::<L, C, 8, 1>(from, n, to, room, coding),
-            _ => sort_rows::<L, C, ROWS, 1>(from, n, to, room, coding),
+            1..=4 => sort_rows::<L, C, 4, 4, true>(from, n, to, room, coding),
+            5..=8 => sort_rows::<L, C, 4, 2, true>(from, n, to, room, coding),
+            9..=16 => sort_rows::<L, C, 4, 1, true>(from, n, to, room, coding),
+            17..=32 if depends::<L>(8) && !logic_pays() => {
+                sort_rows::<L, C, 8, 1, false>(from, n, to, room, coding)
+            }
+            17..=32 => sort_rows::<L, C, 8, 1, true>(from, n, to, room, coding),
+            _ if depends::<L>(ROWS) && !logic_pays() => {
+                sort_rows::<L, C, ROWS, 1, false>(from, n, to, room, coding)
+            }
+            _ => sort_rows::<L, C, ROWS, 1, true>(from, n, to, room, coding),
         }
     }
 }
 
+/// Whether it depends on the machine how rows are compared ([`logic_pays`]): those of a square in vectors of 512 bits. Fewer rows
+/// wait for each other, and of more the greater words are had sooner by logic on all machines.
+const fn depends<L: Lanes>(rows: usize) -> bool {
+    rows == L::LANES && L::LANES * size_of::<L::Word>() == 64
+}
+
 /// Sorts in `R` rows of the first lanes, one in `PARTS` of all.
 #[inline(always)]
-unsafe fn sort_rows<L: Lanes, C: Coding<L>, const R: usize, const PARTS: usize>(
+unsafe fn sort_rows<
+    L: Lanes,
+    C: Coding<L>,
+    const R: usize,
+    const PARTS: usize,
+    const LOGIC: bool,
+>(
     from: *const L::Word,
     n: usize,
     to: *mut L::Word,
@@ -72,50 +96,28 @@ unsafe fn sort_rows<L: Lanes, C: Coding<L>, const R: usize, const PARTS: usize>(
     unsafe {
         let columns = L::LANES / PARTS;
         let mut rows = [coding.none(); R];
-        for (r, row) in rows.iter_mut().enumerate() {
-            let at = (r * columns).min(n);
-            let own = (n - at).min(columns);
-            *row = coding.encode(L::load_some(from.add(at), own, coding.none()));
+        for (i, parts) in rows.chunks_exact_mut(PARTS).enumerate() {
+            let at = (i * L::LANES).min(n);
+            let keys = L::load_some(from.add(at), n - at, coding.none());
+            let codes = coding.encode(keys);
+            for (part, row) in parts.iter_mut().enumerate() {
+                // The part comes first; what is behind it does not matter.
+                *row = swapped::<L>(codes, part * columns);
+            }
         }
-        network::sort::<L, R>(&mut rows);
-        merge::<L, R>(&mut rows, columns);
-        turn::<L, R>(&mut rows);
-        // A column longer than a row has been turned row by row.
-        let rows_each = R.div_ceil(L::LANES);
+        network::sort::<L, R, LOGIC>(&mut rows);
+        merge::<L, R, LOGIC>(&mut rows, columns);
+        turn::<L, R>(&mut rows, PARTS);
         let (mut last, mut last_at) = (rows[0], n);
-        for column in 0..R / PARTS / rows_each {
-            for part in 0..rows_each {
-                let at = (column * rows_each + part) * L::LANES;
-                let row = coding.decode(rows[part * L::LANES + column]);
-                if at + L::LANES <= room {
-                    L::store(to.add(at), row);
-                } else if at < n {
-                    (last, last_at) = (row, at);
-                }
+        for (i, &row) in rows[..R / PARTS].iter().enumerate() {
+            let (at, row) = (i * L::LANES, coding.decode(row));
+            if at + L::LANES <= room {
+                L::store(to.add(at), row);
+            } else if at < n {
+                (last, last_at) = (row, at);
             }
         }
         L::store_some(to.add(last_at), last, n - last_at);
-    }
-}
-
-/// Columns become rows, as many one after the other as fit a row; or several rows each.
-#[inline(always)]
-unsafe fn turn<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
-    // SAFETY: the caller vouches for the instructions.
-    unsafe {
-        if R >= L::LANES {
-            for block in rows.chunks_exact_mut(L::LANES) {
-                L::transpose(block);
-            }
-            return;
-        }
-        // Each time the upper half of the rows goes between the lower ones.
-        for _ in 0..R.ilog2() {
-            let halves = *rows;
-            for (i, two) in rows.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-                *two = L::zip(halves[i], halves[R / 2 + i]);
-            }
-        }
     }
 }
 
@@ -143,81 +145,146 @@ unsafe fn middle_of<L: Lanes, const R: usize>(keys: *const L::Word, n: usize) ->
         for (r, row) in rows.iter_mut().enumerate() {
             *row = L::load(keys.add(r * step));
         }
-        network::sort::<L, R>(&mut rows);
-        let mut row = [rows[R / 2]];
-        merge::<L, 1>(&mut row, L::LANES);
+        network::sort::<L, R, true>(&mut rows);
         let mut sorted = [L::Word::ZERO; LANES_MAX];
-        L::store(sorted.as_mut_ptr(), row[0]);
+        let row = sorted.as_mut_ptr();
+        L::store(row, rows[R / 2]);
+        sort_rows::<L, _, 4, 4, true>(row, L::LANES, row, L::LANES, Codes);
         // An even number of rows has none in the middle but one above it, of which a lesser key is
         // taken.
         sorted[L::LANES * 5 / 16]
     }
 }
 
-/// Merges the first `columns`, each sorted; then the order is that of the lanes, and within a lane of the rows.
+/// Merges the first `columns`, each sorted. Then the lowest bit of a place in the order is the row's lowest, the next ones are the
+/// lane's without its highest, which comes next, and the last ones are the row's others.
 #[inline(always)]
-unsafe fn merge<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], columns: usize) {
+unsafe fn merge<L: Lanes, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    columns: usize,
+) {
     // SAFETY: the caller vouches for the instructions.
     unsafe {
         if columns >= 2 {
-            cross_back::<L, R, 1>(rows);
-            merge_rows::<L, R>(rows);
+            merge_by::<L, R, LOGIC>(rows, columns, 1);
         }
         if columns >= 4 {
-            cross_back::<L, R, 3>(rows);
-            cross::<L, R, 1>(rows);
-            merge_rows::<L, R>(rows);
+            merge_by::<L, R, LOGIC>(rows, columns, 2);
         }
         if columns >= 8 {
-            cross_back::<L, R, 7>(rows);
-            cross::<L, R, 2>(rows);
-            cross::<L, R, 1>(rows);
-            merge_rows::<L, R>(rows);
+            merge_by::<L, R, LOGIC>(rows, columns, 3);
         }
         if columns >= 16 {
-            cross_back::<L, R, 15>(rows);
-            cross::<L, R, 4>(rows);
-            cross::<L, R, 2>(rows);
-            cross::<L, R, 1>(rows);
-            merge_rows::<L, R>(rows);
+            merge_by::<L, R, LOGIC>(rows, columns, 4);
         }
     }
 }
 
-/// Sorts columns that are bitonic.
+/// Merges what two groups of columns have become, of lanes whose numbers differ in the highest `bits`.
 #[inline(always)]
-unsafe fn merge_rows<L: Lanes, const R: usize>(rows: &mut [L::Vector; R]) {
-    for distance in [8, 4, 2, 1] {
-        for i in 0..R {
-            if i & distance == 0 && distance < R {
-                let (a, b) = (rows[i], rows[i + distance]);
-                // SAFETY: the caller vouches for the instructions.
-                unsafe {
-                    [rows[i], rows[i + distance]] = network::exchange::<L, R>(a, b);
+unsafe fn merge_by<L: Lanes, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    columns: usize,
+    bits: usize,
+) {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        // The one group from its start, the other from its end.
+        let lanes = columns - (columns >> bits);
+        for i in (0..R).step_by(2) {
+            let (a, b) = (rows[i], swapped::<L>(rows[R - 1 - i], lanes));
+            [rows[i], rows[R - 1 - i]] = network::exchange::<L, R, LOGIC>(a, b);
+        }
+        for distance in [8, 4, 2] {
+            for i in 0..R {
+                if i & distance == 0 && distance < R {
+                    let (a, b) = (rows[i], rows[i + distance]);
+                    [rows[i], rows[i + distance]] = network::exchange::<L, R, LOGIC>(a, b);
                 }
             }
         }
+        // The row's second lowest bit becomes the lowest, and that the highest.
+        let ordered = *rows;
+        for i in 0..R / 2 {
+            rows[i] = ordered[2 * i];
+            rows[R / 2 + i] = ordered[2 * i + 1];
+        }
+        if bits >= 1 {
+            meet::<L, R, LOGIC>(rows, columns / 2);
+        }
+        if bits >= 2 {
+            meet::<L, R, LOGIC>(rows, columns / 4);
+        }
+        if bits >= 3 {
+            meet::<L, R, LOGIC>(rows, columns / 8);
+        }
+        if bits >= 4 {
+            meet::<L, R, LOGIC>(rows, columns / 16);
+        }
     }
 }
 
-/// Compares lanes that differ in the bits `X`, row by row.
+/// Compares lanes whose numbers differ in a bit, which changes places with the row's lowest.
 #[inline(always)]
-unsafe fn cross<L: Lanes, const R: usize, const X: usize>(rows: &mut [L::Vector; R]) {
-    for row in rows {
-        // SAFETY: the caller vouches for the instructions.
-        *row = unsafe { L::cross::<X>(*row, *row) };
-    }
-}
-
-/// The same, the rows of one lane from the last on.
-#[inline(always)]
-unsafe fn cross_back<L: Lanes, const R: usize, const X: usize>(rows: &mut [L::Vector; R]) {
-    for i in 0..R.div_ceil(2) {
-        let (a, b) = (rows[i], rows[R - 1 - i]);
+unsafe fn meet<L: Lanes, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R], bit: usize) {
+    for two in rows.as_chunks_mut::<2>().0 {
         // SAFETY: the caller vouches for the instructions.
         unsafe {
-            rows[i] = L::cross::<X>(a, b);
-            rows[R - 1 - i] = L::cross::<X>(b, a);
+            let [a, b] = *two;
+            let [a, b] = match bit {
+                1 => L::trade::<1>(a, b),
+                2 => L::trade::<2>(a, b),
+                4 => L::trade::<4>(a, b),
+                _ => L::trade::<8>(a, b),
+            };
+            *two = network::exchange::<L, R, LOGIC>(a, b);
+        }
+    }
+}
+
+/// Lane `i ^ lanes` where lane `i` is.
+#[inline(always)]
+unsafe fn swapped<L: Lanes>(a: L::Vector, lanes: usize) -> L::Vector {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        match lanes {
+            0 => a,
+            1 => L::swap::<1>(a),
+            2 => L::swap::<2>(a),
+            3 => L::swap::<3>(a),
+            4 => L::swap::<4>(a),
+            6 => L::swap::<6>(a),
+            7 => L::swap::<7>(a),
+            8 => L::swap::<8>(a),
+            12 => L::swap::<12>(a),
+            14 => L::swap::<14>(a),
+            _ => L::swap::<15>(a),
+        }
+    }
+}
+
+/// What [`merge`] leaves becomes rows in order: the first of `R / parts`.
+#[inline(always)]
+unsafe fn turn<L: Lanes, const R: usize>(rows: &mut [L::Vector; R], parts: usize) {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        for two in rows.as_chunks_mut::<2>().0 {
+            *two = L::zip(two[0], two[1]);
+        }
+        if parts >= 2 {
+            // There is nothing in the second half.
+            for i in 1..R / 2 {
+                rows[i] = rows[2 * i];
+            }
+        }
+        if parts >= 4 {
+            for i in 0..R / 4 {
+                [rows[i], _] = match L::LANES {
+                    4 => L::trade::<2>(rows[2 * i], rows[2 * i + 1]),
+                    8 => L::trade::<4>(rows[2 * i], rows[2 * i + 1]),
+                    _ => L::trade::<8>(rows[2 * i], rows[2 * i + 1]),
+                };
+            }
         }
     }
 }

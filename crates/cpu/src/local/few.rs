@@ -1,17 +1,19 @@
 //! Few keys alone, sorted where they lie: in registers, or by insertion where no vectors are; without memory, and in
 //! far less time than it takes to set up more.
 
-use sweepsort_core::{Coder, Presorted, Word};
+use std::borrow::Cow;
+
+use sweepsort_core::{Coder, Presorted, Report, Word};
 
 use super::block;
 use super::coding::{Coded, Codes, Coding};
 use super::passes::Passes;
 use crate::columns::{Columns, Nothing};
-use crate::hybrid::Done;
-use crate::instructions::Instructions;
+use crate::hybrid::{self, Done};
+use crate::instructions::{Instructions, logic_pays};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::reading::Plain;
-use crate::tuning::INSERTION_MAX;
+use crate::tuning::{HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX};
 
 /// More keys than this are too many, whatever vectors there are.
 pub(crate) const FEW_MAX: usize = block::MOST;
@@ -30,17 +32,51 @@ pub(crate) fn most(instructions: Instructions, bits: u32) -> usize {
     }
 }
 
-/// Sorts keys by their codes, which do not tie.
+/// [`sort`] and a report of it, for words of one width: compiled here, where a generic function would be compiled anew by
+/// whoever calls it.
+macro_rules! sort_words {
+    ($($name:ident $word:ty),*) => {$(
+        /// # Safety
+        /// As [`sort`].
+        pub(crate) unsafe fn $name(
+            instructions: Instructions,
+            keys: &mut [$word],
+            coder: &Coder<$word>,
+            reason: &'static str,
+        ) -> Report {
+            // SAFETY: the caller's promise.
+            let done = unsafe { sort(instructions, keys, coder) };
+            hybrid::report(keys.len(), <$word>::BITS, Cow::Borrowed(reason), done)
+        }
+    )*};
+}
+
+sort_words!(sort_8 u8, sort_16 u16, sort_32 u32, sort_64 u64, sort_128 u128);
+
+/// Sorts keys by their codes.
 ///
 /// # Safety
 /// The machine has the instructions. The keys are [few](most).
-#[inline]
+///
+/// # Panics
+/// If codes tie.
+#[inline(always)]
 pub(crate) unsafe fn sort<W: Word>(
     instructions: Instructions,
     keys: &mut [W],
     coder: &Coder<W>,
 ) -> Done {
+    assert!(!coder.ties());
     let bytes = size_of_val(keys);
+    let half = if logic_pays() {
+        HALF_VECTORS_32
+    } else {
+        HALF_VECTORS_32_ZEN
+    };
+    let instructions = match keys.len() <= half && W::BITS == 32 {
+        true => instructions.min(Instructions::Avx2),
+        false => instructions,
+    };
     // SAFETY: the caller's promise.
     let order = unsafe {
         // A coder that says nothing is not handed on: that takes as long as to sort two keys.
@@ -90,25 +126,45 @@ unsafe fn by_lanes<L: Lanes, W: Word, C: Coding<L>>(keys: &mut [W], coding: C) -
     assert_eq!(L::Word::WIDTH, W::WIDTH);
     assert!(keys.len() <= block::most::<L>());
     let (start, n): (*mut L::Word, _) = (keys.as_mut_ptr().cast(), keys.len());
-    let mut order = Order::default();
     // SAFETY: the keys are there, and are ours.
     unsafe {
         let pairs = n.saturating_sub(1);
-        for at in (0..pairs).step_by(L::LANES) {
-            let (left, none) = (pairs - at, coding.none());
-            let codes = coding.encode(L::load_some(start.add(at), left, none));
-            let next = coding.encode(L::load_some(start.add(at + 1), left, none));
-            order.rises |= L::below(codes, next) != 0;
-            order.falls |= L::below(next, codes) != 0;
+        if pairs == 0 {
+            return Order::default();
+        }
+        let mut order = look::<L, C>(start, pairs, coding);
+        // Mostly the first ones show that there is none.
+        for at in (L::LANES..pairs).step_by(L::LANES) {
             if order.is_none() {
                 break;
             }
+            let more = look::<L, C>(start.add(at), pairs - at, coding);
+            order.rises |= more.rises;
+            order.falls |= more.falls;
         }
         if order.falls {
             block::sort::<L, C>(start, n, start, n, coding);
         }
+        order
     }
-    order
+}
+
+/// The order that a vector of keys shows, or fewer of them, each with the next one.
+///
+/// # Safety
+/// As [`by_lanes`]. There are so many `pairs`.
+#[inline(always)]
+unsafe fn look<L: Lanes, C: Coding<L>>(keys: *const L::Word, pairs: usize, coding: C) -> Order {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let none = coding.none();
+        let codes = coding.encode(L::load_some(keys, pairs, none));
+        let next = coding.encode(L::load_some(keys.add(1), pairs, none));
+        Order {
+            rises: L::below(codes, next) != 0,
+            falls: L::below(next, codes) != 0,
+        }
+    }
 }
 
 /// Sorts codes one by one, if they are out of order.
@@ -161,15 +217,21 @@ impl Order {
     /// What is done, when keys that fall are sorted.
     #[inline(always)]
     fn done(self, bytes: usize) -> Done {
-        Done {
-            presorted: match (self.rises, self.falls) {
-                (false, false) => Some(Presorted::Equal),
-                (true, false) => Some(Presorted::Sorted),
-                (false, true) => Some(Presorted::Reversed),
-                (true, true) => None,
-            },
-            passes: self.falls.into(),
-            bytes_moved: (bytes << u32::from(self.falls)) as u64,
+        let sorted = |presorted| Done {
+            presorted,
+            passes: 1,
+            bytes_moved: 2 * bytes as u64,
+        };
+        let left = |presorted| Done {
+            presorted,
+            passes: 0,
+            bytes_moved: bytes as u64,
+        };
+        match (self.rises, self.falls) {
+            (true, true) => sorted(None),
+            (false, true) => sorted(Some(Presorted::Reversed)),
+            (true, false) => left(Some(Presorted::Sorted)),
+            (false, false) => left(Some(Presorted::Equal)),
         }
     }
 }

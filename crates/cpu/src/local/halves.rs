@@ -79,7 +79,7 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
             for (r, row) in rows.iter_mut().enumerate() {
                 *row = L::Rests::rests(slots.row(r, bin), own, r as u8, bases);
             }
-            network::sort::<L::Rests, R>(&mut rows);
+            network::sort::<L::Rests, R, true>(&mut rows);
             let mut sorted = MaybeUninit::<[Half<L>; BINS_TOGETHER * ROWS]>::uninit();
             let sorted: *mut Half<L> = sorted.as_mut_ptr().cast();
             for (i, rows) in rows.chunks_exact_mut(square).enumerate() {

@@ -4,8 +4,10 @@
 //! Batcher's odd-even mergesort. A line of a table is a layer, whose exchanges do not depend on
 //! each other; `a b` leaves the lesser of rows `a` and `b` in `a`.
 
+use sweepsort_core::Word;
+
 use crate::lanes::Sorted;
-use crate::tuning::WAITING_ROWS;
+use crate::tuning::{WAITING_ROWS, WAITING_ROWS_64};
 
 /// Exchanges two rows where they are out of order.
 macro_rules! exchange {
@@ -13,23 +15,28 @@ macro_rules! exchange {
         let (a, b) = ($rows[$base + $a], $rows[$base + $b]);
         // SAFETY: the caller's promise, that the machine has these instructions.
         unsafe {
-            [$rows[$base + $a], $rows[$base + $b]] = exchange::<L, R>(a, b);
+            [$rows[$base + $a], $rows[$base + $b]] = exchange::<L, R, LOGIC>(a, b);
         }
     )*};
 }
 
-/// The lesser of two of `R` rows, lane by lane, and the greater.
+/// The lesser of two of `R` rows, lane by lane, and the greater; of many rows by `LOGIC`, if there is such a way
+/// ([`Sorted::exchange`]).
 ///
 /// # Safety
 /// The machine has the lanes' instructions.
 #[inline(always)]
-pub(super) unsafe fn exchange<L: Sorted, const R: usize>(
+pub(super) unsafe fn exchange<L: Sorted, const R: usize, const LOGIC: bool>(
     a: L::Vector,
     b: L::Vector,
 ) -> [L::Vector; 2] {
+    let waiting = match L::Word::BITS {
+        64 => WAITING_ROWS_64,
+        _ => WAITING_ROWS,
+    };
     // SAFETY: the caller's promise.
     unsafe {
-        if R > WAITING_ROWS {
+        if LOGIC && R > waiting {
             L::exchange(a, b)
         } else {
             [L::min(a, b), L::max(a, b)]
@@ -39,13 +46,19 @@ pub(super) unsafe fn exchange<L: Sorted, const R: usize>(
 
 /// Sorts rows `base` and `base + 1`.
 #[inline(always)]
-unsafe fn sort_2<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_2<L: Sorted, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    base: usize,
+) {
     exchange!(rows, base; 0 1);
 }
 
 /// Sorts rows `base..base + 4`.
 #[inline(always)]
-unsafe fn sort_4<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_4<L: Sorted, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    base: usize,
+) {
     exchange!(rows, base;
         0 1, 2 3,
         0 2, 1 3,
@@ -55,7 +68,10 @@ unsafe fn sort_4<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usi
 
 /// Sorts rows `base..base + 8`.
 #[inline(always)]
-unsafe fn sort_8<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_8<L: Sorted, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    base: usize,
+) {
     exchange!(rows, base;
         0 1, 2 3, 4 5, 6 7,
         0 2, 1 3, 4 6, 5 7,
@@ -68,7 +84,10 @@ unsafe fn sort_8<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usi
 
 /// Sorts rows `base..base + 16`.
 #[inline(always)]
-unsafe fn sort_16<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: usize) {
+unsafe fn sort_16<L: Sorted, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    base: usize,
+) {
     exchange!(rows, base;
         0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15,
         0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15,
@@ -85,7 +104,7 @@ unsafe fn sort_16<L: Sorted, const R: usize>(rows: &mut [L::Vector; R], base: us
 
 /// Merges rows 0 to 15 with rows 16 to 23.
 #[inline(always)]
-unsafe fn merge_24<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
+unsafe fn merge_24<L: Sorted, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R]) {
     exchange!(rows, 0;
         0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23,
         8 16, 9 17, 10 18, 11 19, 12 20, 13 21, 14 22, 15 23,
@@ -97,7 +116,7 @@ unsafe fn merge_24<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
 
 /// Merges rows 0 to 15 with rows 16 to 31.
 #[inline(always)]
-unsafe fn merge_32<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
+unsafe fn merge_32<L: Sorted, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R]) {
     exchange!(rows, 0;
         0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23, 8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31,
         8 16, 9 17, 10 18, 11 19, 12 20, 13 21, 14 22, 15 23,
@@ -112,24 +131,24 @@ unsafe fn merge_32<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
 /// # Safety
 /// The machine has the lanes' instructions.
 #[inline(always)]
-pub(super) unsafe fn sort<L: Sorted, const R: usize>(rows: &mut [L::Vector; R]) {
+pub(super) unsafe fn sort<L: Sorted, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R]) {
     // SAFETY: the caller's promise.
     unsafe {
         match R {
             1 => {}
-            2 => sort_2::<L, R>(rows, 0),
-            4 => sort_4::<L, R>(rows, 0),
-            8 => sort_8::<L, R>(rows, 0),
-            16 => sort_16::<L, R>(rows, 0),
+            2 => sort_2::<L, R, LOGIC>(rows, 0),
+            4 => sort_4::<L, R, LOGIC>(rows, 0),
+            8 => sort_8::<L, R, LOGIC>(rows, 0),
+            16 => sort_16::<L, R, LOGIC>(rows, 0),
             24 => {
-                sort_16::<L, R>(rows, 0);
-                sort_8::<L, R>(rows, 16);
-                merge_24::<L, R>(rows);
+                sort_16::<L, R, LOGIC>(rows, 0);
+                sort_8::<L, R, LOGIC>(rows, 16);
+                merge_24::<L, R, LOGIC>(rows);
             }
             32 => {
-                sort_16::<L, R>(rows, 0);
-                sort_16::<L, R>(rows, 16);
-                merge_32::<L, R>(rows);
+                sort_16::<L, R, LOGIC>(rows, 0);
+                sort_16::<L, R, LOGIC>(rows, 16);
+                merge_32::<L, R, LOGIC>(rows);
             }
             _ => unreachable!("no network of {R} rows"),
         }

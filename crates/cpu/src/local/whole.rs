@@ -182,7 +182,7 @@ where
 {
     // SAFETY: the caller vouches for the instructions.
     unsafe {
-        network::sort::<N, R>(&mut rows);
+        network::sort::<N, R, true>(&mut rows);
         let mut columns = [rows[0]; ROWS];
         columns[..R].copy_from_slice(&rows);
         let whole = R.next_multiple_of(L::LANES);
