@@ -121,6 +121,70 @@ unsafe fn sort_rows<
     }
 }
 
+/// Joins what [`sort`] left of two blocks, the first of which is full: of each row of the first, and one of the second, which is met
+/// from behind, the lesser keys are a block, and the greater ones are one. Both are bitonic.
+///
+/// # Safety
+/// The machine has the lanes' instructions. There are `n` keys, more than one block has and at most two; nobody else uses
+/// them.
+#[inline(always)]
+pub(super) unsafe fn join<L: Lanes, C: Coding<L>>(keys: *mut L::Word, n: usize, coding: C) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match L::LANES {
+            4 => join_rows::<L, C, 8, true>(keys, n, coding),
+            _ if depends::<L>(ROWS) && !logic_pays() => {
+                join_rows::<L, C, ROWS, false>(keys, n, coding)
+            }
+            _ => join_rows::<L, C, ROWS, true>(keys, n, coding),
+        }
+    }
+}
+
+/// Joins blocks of `R` rows.
+#[inline(always)]
+unsafe fn join_rows<L: Lanes, C: Coding<L>, const R: usize, const LOGIC: bool>(
+    keys: *mut L::Word,
+    n: usize,
+    coding: C,
+) {
+    let one = R * L::LANES;
+    // SAFETY: all keys are read before any is written, whole vectors where there are keys, and else those alone.
+    unsafe {
+        let (mut lesser, mut greater) = ([coding.none(); R], [coding.none(); R]);
+        for i in 0..R {
+            let at = (one + (R - 1 - i) * L::LANES).min(n);
+            let a = coding.encode(L::load(keys.add(i * L::LANES)));
+            let b = coding.encode(L::load_some(keys.add(at), n - at, coding.none()));
+            let b = swapped::<L>(b, L::LANES - 1);
+            [lesser[i], greater[i]] = network::exchange::<L, R, LOGIC>(a, b);
+        }
+        sort_bitonic::<L, R, LOGIC>(&mut lesser);
+        for (i, &row) in lesser.iter().enumerate() {
+            L::store(keys.add(i * L::LANES), coding.decode(row));
+        }
+        sort_bitonic::<L, R, LOGIC>(&mut greater);
+        for (i, &row) in greater.iter().enumerate() {
+            let at = (one + i * L::LANES).min(n);
+            L::store_some(keys.add(at), coding.decode(row), n - at);
+        }
+    }
+}
+
+/// Sorts a bitonic block.
+#[inline(always)]
+unsafe fn sort_bitonic<L: Lanes, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R]) {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        merge_rows::<L, R, LOGIC>(rows);
+        for i in (0..R).step_by(2) {
+            [rows[i], rows[i + 1]] = network::exchange::<L, R, LOGIC>(rows[i], rows[i + 1]);
+        }
+        meet_all::<L, R, LOGIC>(rows, L::LANES, L::LANES.ilog2());
+        turn::<L, R>(rows, 1);
+    }
+}
+
 /// The middle of a sample of `n` keys: of 8 from each lane, and then of all lanes.
 ///
 /// # Safety
@@ -185,7 +249,7 @@ unsafe fn merge<L: Lanes, const R: usize, const LOGIC: bool>(
 unsafe fn merge_by<L: Lanes, const R: usize, const LOGIC: bool>(
     rows: &mut [L::Vector; R],
     columns: usize,
-    bits: usize,
+    bits: u32,
 ) {
     // SAFETY: the caller vouches for the instructions.
     unsafe {
@@ -195,20 +259,42 @@ unsafe fn merge_by<L: Lanes, const R: usize, const LOGIC: bool>(
             let (a, b) = (rows[i], swapped::<L>(rows[R - 1 - i], lanes));
             [rows[i], rows[R - 1 - i]] = network::exchange::<L, R, LOGIC>(a, b);
         }
-        for distance in [8, 4, 2] {
-            for i in 0..R {
-                if i & distance == 0 && distance < R {
-                    let (a, b) = (rows[i], rows[i + distance]);
-                    [rows[i], rows[i + distance]] = network::exchange::<L, R, LOGIC>(a, b);
-                }
-            }
-        }
+        merge_rows::<L, R, LOGIC>(rows);
         // The row's second lowest bit becomes the lowest, and that the highest.
         let ordered = *rows;
         for i in 0..R / 2 {
             rows[i] = ordered[2 * i];
             rows[R / 2 + i] = ordered[2 * i + 1];
         }
+        meet_all::<L, R, LOGIC>(rows, columns, bits);
+    }
+}
+
+/// Compares rows whose numbers differ in a bit, from the highest to the second lowest.
+#[inline(always)]
+unsafe fn merge_rows<L: Lanes, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R]) {
+    for distance in [8, 4, 2] {
+        for i in 0..R {
+            if i & distance == 0 && distance < R {
+                let (a, b) = (rows[i], rows[i + distance]);
+                // SAFETY: the caller vouches for the instructions.
+                unsafe {
+                    [rows[i], rows[i + distance]] = network::exchange::<L, R, LOGIC>(a, b);
+                }
+            }
+        }
+    }
+}
+
+/// Compares lanes whose numbers differ in a bit, so many of the highest, one after the other.
+#[inline(always)]
+unsafe fn meet_all<L: Lanes, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    columns: usize,
+    bits: u32,
+) {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
         if bits >= 1 {
             meet::<L, R, LOGIC>(rows, columns / 2);
         }

@@ -16,19 +16,28 @@ use crate::reading::Plain;
 use crate::tuning::{HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX};
 
 /// More keys than this are too many, whatever vectors there are.
-pub(crate) const FEW_MAX: usize = block::MOST;
+pub(crate) const FEW_MAX: usize = 2 * block::MOST;
 
 /// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
 
-/// The most keys of so many bits that are few: as many as registers have room for.
+/// The most keys of so many bits that are few: two blocks, or as many as are sorted by insertion.
 #[inline]
 pub(crate) fn most(instructions: Instructions, bits: u32) -> usize {
+    match block_keys(instructions, bits) {
+        0 => INSERTION_MAX,
+        keys => 2 * keys,
+    }
+}
+
+/// The most keys of so many bits that are a block.
+#[inline]
+fn block_keys(instructions: Instructions, bits: u32) -> usize {
     match (instructions, bits) {
         (Instructions::Avx512, 32) => 256,
         (Instructions::Avx512, 64) | (Instructions::Avx2, 32) => 128,
         (Instructions::Avx2, 64) => 32,
-        _ => INSERTION_MAX,
+        _ => 0,
     }
 }
 
@@ -67,7 +76,28 @@ pub(crate) unsafe fn sort<W: Word>(
     coder: &Coder<W>,
 ) -> Done {
     assert!(!coder.ties());
-    let bytes = size_of_val(keys);
+    let block = block_keys(instructions, W::BITS);
+    // SAFETY: the caller's promise.
+    let order = unsafe {
+        if block == 0 || keys.len() <= block {
+            sort_block(instructions, keys, coder)
+        } else {
+            sort_two(instructions, keys, coder, block)
+        }
+    };
+    order.done(size_of_val(keys))
+}
+
+/// Sorts keys of a block, or so few that there need be none. Tells in what order they were.
+///
+/// # Safety
+/// As [`sort`].
+#[inline(always)]
+unsafe fn sort_block<W: Word>(
+    instructions: Instructions,
+    keys: &mut [W],
+    coder: &Coder<W>,
+) -> Order {
     let half = if logic_pays() {
         HALF_VECTORS_32
     } else {
@@ -78,7 +108,7 @@ pub(crate) unsafe fn sort<W: Word>(
         false => instructions,
     };
     // SAFETY: the caller's promise.
-    let order = unsafe {
+    unsafe {
         // A coder that says nothing is not handed on: that takes as long as to sort two keys.
         if coder.is_identity() {
             by_vectors::<W, _>(instructions, FewCodes(keys))
@@ -87,8 +117,58 @@ pub(crate) unsafe fn sort<W: Word>(
             by_vectors::<W, _>(instructions, FewKeys(keys, coder))
                 .unwrap_or_else(|FewKeys(keys, coder)| insert_coded(keys, coder))
         }
+    }
+}
+
+/// Sorts keys of two blocks, the first of which is full, and joins them.
+///
+/// # Safety
+/// As [`sort`].
+#[inline(never)]
+unsafe fn sort_two<W: Word>(
+    instructions: Instructions,
+    keys: &mut [W],
+    coder: &Coder<W>,
+    block: usize,
+) -> Order {
+    let [last, next] = [keys[block - 1], keys[block]].map(|key| coder.encode_bijective(key));
+    let mut order = Order {
+        rises: last < next,
+        falls: last > next,
     };
-    order.done(bytes)
+    for keys in keys.chunks_mut(block) {
+        // SAFETY: the caller's promise.
+        let own = unsafe { sort_block(instructions, keys, coder) };
+        order.rises |= own.rises;
+        order.falls |= own.falls;
+    }
+    if order.falls {
+        // SAFETY: the caller's promise.
+        let joined = unsafe { by_vectors::<W, _>(instructions, Joined(keys, coder)) };
+        assert!(joined.is_ok(), "blocks without vectors");
+    }
+    order
+}
+
+/// Keys of two blocks, each of which is sorted.
+struct Joined<'a, W>(&'a mut [W], &'a Coder<W>);
+
+impl<W: Word> Vectored for Joined<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        assert_eq!(L::Word::WIDTH, W::WIDTH);
+        let (start, n) = (self.0.as_mut_ptr().cast(), self.0.len());
+        assert!((block::most::<L>() + 1..=2 * block::most::<L>()).contains(&n));
+        // SAFETY: the caller's promise; the keys are there, and are ours.
+        unsafe {
+            match self.1.is_identity() {
+                true => block::join::<L, _>(start, n, Codes),
+                false => block::join::<L, _>(start, n, Coded::<L>::new(self.1)),
+            }
+        }
+    }
 }
 
 /// Keys that are codes.
@@ -300,8 +380,8 @@ mod tests {
         }
         for (instructions, [narrow, wide]) in [
             (Instructions::Portable, [20, 20]),
-            (Instructions::Avx2, [128, 32]),
-            (Instructions::Avx512, [256, 128]),
+            (Instructions::Avx2, [256, 64]),
+            (Instructions::Avx512, [512, 256]),
         ] {
             if instructions <= Instructions::detect() {
                 width::<u32>(instructions, narrow);
