@@ -163,9 +163,9 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn trade<const X: usize>(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2];
     /// The last lane first.
     unsafe fn turned(a: Self::Vector) -> Self::Vector;
-    /// Compares lane `i` of `a` with lane `i ^ X` of `b`: the lesser where the highest bit of `X` is
-    /// clear in `i`, the greater where it is set.
-    unsafe fn cross<const X: usize>(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Compares lane `i` with lane `i ^ X`: the lesser where the highest bit of `X` is clear in `i`, the greater where it
+    /// is set.
+    unsafe fn cross<const X: usize>(a: Self::Vector) -> Self::Vector;
 }
 
 /// Work that is compiled for every kind of vectors.

@@ -364,13 +364,13 @@ unsafe fn in_order<L: Lanes>(mut lanes: L::Vector) -> L::Vector {
     // SAFETY: the caller vouches for the instructions.
     unsafe {
         if L::LANES > 8 {
-            lanes = L::cross::<8>(lanes, lanes);
+            lanes = L::cross::<8>(lanes);
         }
         if L::LANES > 4 {
-            lanes = L::cross::<4>(lanes, lanes);
+            lanes = L::cross::<4>(lanes);
         }
-        lanes = L::cross::<2>(lanes, lanes);
-        L::cross::<1>(lanes, lanes)
+        lanes = L::cross::<2>(lanes);
+        L::cross::<1>(lanes)
     }
 }
 

@@ -211,8 +211,9 @@ impl Lanes for Wide32 {
                 3 => _mm512_shuffle_epi32::<0b00_01_10_11>(a),
                 4 => _mm512_shuffle_i32x4::<0b10_11_00_01>(a, a),
                 8 => _mm512_shuffle_i32x4::<0b01_00_11_10>(a, a),
+                12 => _mm512_shuffle_i32x4::<0b00_01_10_11>(a, a),
                 _ => {
-                    let lanes = _mm512_loadu_si512(const { swapped::<16>(X, 1) }.as_ptr().cast());
+                    let lanes = _mm512_loadu_si512(const { swapped::<16>(X) }.as_ptr().cast());
                     _mm512_permutexvar_epi32(lanes, a)
                 }
             }
@@ -287,8 +288,8 @@ impl Lanes for Wide32 {
         compress(a: __m512i, lanes: u32) -> __m512i {
             _mm512_maskz_compress_epi32(lanes as u16, a)
         }
-        cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
-            let b = Self::swap::<X>(b);
+        cross<const X: usize>(a: __m512i) -> __m512i {
+            let b = Self::swap::<X>(a);
             _mm512_mask_ternarylogic_epi32::<OTHER>(_mm512_min_epu32(a, b), const { upper(X) }, a, b)
         }
     }
@@ -381,26 +382,23 @@ impl Lanes for Wide64 {
             u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
         }
         swap<const X: usize>(a: __m512i) -> __m512i {
+            // A lane is two of 32 bits.
             match X {
-                1 => _mm512_shuffle_epi32::<0b01_00_11_10>(a),
-                2 => _mm512_shuffle_i64x2::<0b10_11_00_01>(a, a),
-                4 => _mm512_shuffle_i64x2::<0b01_00_11_10>(a, a),
-                6 => _mm512_shuffle_i64x2::<0b00_01_10_11>(a, a),
-                _ => {
-                    let lanes = _mm512_loadu_si512(const { swapped::<16>(X, 2) }.as_ptr().cast());
-                    _mm512_permutexvar_epi32(lanes, a)
-                }
+                1 => Wide32::swap::<2>(a),
+                2 => Wide32::swap::<4>(a),
+                3 => Wide32::swap::<6>(a),
+                4 => Wide32::swap::<8>(a),
+                5 => Wide32::swap::<10>(a),
+                6 => Wide32::swap::<12>(a),
+                7 => Wide32::swap::<14>(a),
+                _ => unreachable!("eight lanes"),
             }
         }
         trade<const X: usize>(a: __m512i, b: __m512i) -> [__m512i; 2] {
             match X {
-                1 => [_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)],
-                2 => {
-                    let low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-                    let high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-                    [_mm512_permutex2var_epi64(a, low, b), _mm512_permutex2var_epi64(a, high, b)]
-                }
-                _ => [_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b)],
+                1 => Wide32::trade::<2>(a, b),
+                2 => Wide32::trade::<4>(a, b),
+                _ => Wide32::trade::<8>(a, b),
             }
         }
         turned(a: __m512i) -> __m512i { Self::swap::<7>(a) }
@@ -474,8 +472,8 @@ impl Lanes for Wide64 {
         compress(a: __m512i, lanes: u32) -> __m512i {
             _mm512_maskz_compress_epi64(lanes as u8, a)
         }
-        cross<const X: usize>(a: __m512i, b: __m512i) -> __m512i {
-            let b = Self::swap::<X>(b);
+        cross<const X: usize>(a: __m512i) -> __m512i {
+            let b = Self::swap::<X>(a);
             _mm512_mask_ternarylogic_epi64::<OTHER>(_mm512_min_epu64(a, b), const { upper(X) as u8 }, a, b)
         }
     }
@@ -549,7 +547,7 @@ impl Lanes for Half32 {
                 3 => _mm256_shuffle_epi32::<0b00_01_10_11>(a),
                 4 => _mm256_permute4x64_epi64::<0b01_00_11_10>(a),
                 _ => {
-                    let lanes = _mm256_loadu_si256(const { swapped::<8>(X, 1) }.as_ptr().cast());
+                    let lanes = _mm256_loadu_si256(const { swapped::<8>(X) }.as_ptr().cast());
                     _mm256_permutevar8x32_epi32(a, lanes)
                 }
             }
@@ -630,8 +628,8 @@ impl Lanes for Half32 {
             let words = TABLE[(lanes & 0xff) as usize].as_ptr();
             _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
         }
-        cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
-            let b = Self::swap::<X>(b);
+        cross<const X: usize>(a: __m256i) -> __m256i {
+            let b = Self::swap::<X>(a);
             let (min, max) = (_mm256_min_epu32(a, b), _mm256_max_epu32(a, b));
             match X {
                 4.. => _mm256_blend_epi32::<0xf0>(min, max),
@@ -711,22 +709,15 @@ impl Lanes for Half64 {
         }
         swap<const X: usize>(a: __m256i) -> __m256i {
             match X {
-                1 => _mm256_shuffle_epi32::<0b01_00_11_10>(a),
-                2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(a),
+                1 => Half32::swap::<2>(a),
+                2 => Half32::swap::<4>(a),
                 _ => _mm256_permute4x64_epi64::<0b00_01_10_11>(a),
             }
         }
         trade<const X: usize>(a: __m256i, b: __m256i) -> [__m256i; 2] {
-            let (a_swapped, b_swapped) = (Self::swap::<X>(a), Self::swap::<X>(b));
             match X {
-                2 => [
-                    _mm256_blend_epi32::<0xf0>(a, b_swapped),
-                    _mm256_blend_epi32::<0xf0>(a_swapped, b),
-                ],
-                _ => [
-                    _mm256_blend_epi32::<0xcc>(a, b_swapped),
-                    _mm256_blend_epi32::<0xcc>(a_swapped, b),
-                ],
+                1 => Half32::trade::<2>(a, b),
+                _ => Half32::trade::<4>(a, b),
             }
         }
         turned(a: __m256i) -> __m256i { Self::swap::<3>(a) }
@@ -790,8 +781,8 @@ impl Lanes for Half64 {
             let words = TABLE[(lanes & 0xf) as usize].as_ptr();
             _mm256_permutevar8x32_epi32(a, _mm256_loadu_si256(words.cast()))
         }
-        cross<const X: usize>(a: __m256i, b: __m256i) -> __m256i {
-            let b = Self::swap::<X>(b);
+        cross<const X: usize>(a: __m256i) -> __m256i {
+            let b = Self::swap::<X>(a);
             // One comparison serves both: greater where that is wanted, else lesser.
             let greater = above(a, b);
             let upper = match X {
@@ -901,12 +892,12 @@ unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
     }
 }
 
-/// The numbers of lanes with the bits `x` turned, for words of 32 bits, of which a lane has `words`.
-const fn swapped<const N: usize>(x: usize, words: usize) -> [u32; N] {
+/// The numbers of lanes with the bits `x` turned.
+const fn swapped<const N: usize>(x: usize) -> [u32; N] {
     let mut lanes = [0; N];
     let mut i = 0;
     while i < N {
-        lanes[i] = (i ^ (x * words)) as u32;
+        lanes[i] = (i ^ x) as u32;
         i += 1;
     }
     lanes

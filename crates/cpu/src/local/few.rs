@@ -98,12 +98,10 @@ unsafe fn sort_block<W: Word>(
     keys: &mut [W],
     coder: &Coder<W>,
 ) -> Order {
-    let half = if logic_pays() {
-        HALF_VECTORS_32
-    } else {
-        HALF_VECTORS_32_ZEN
-    };
-    let instructions = match keys.len() <= half && W::BITS == 32 {
+    let n = keys.len();
+    let half =
+        W::BITS == 32 && (n <= HALF_VECTORS_32 || (n <= HALF_VECTORS_32_ZEN && !logic_pays()));
+    let instructions = match half {
         true => instructions.min(Instructions::Avx2),
         false => instructions,
     };
