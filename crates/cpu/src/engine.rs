@@ -82,7 +82,7 @@ impl CpuEngine {
     #[inline]
     pub fn few<'a>(&self, keys: WordsMut<'a>) -> Option<Few<'a>> {
         let instructions = self.means.instructions(true);
-        let few = keys.len() <= few::most(instructions, keys.width().bits());
+        let few = few::are_few(keys.len(), instructions, keys.width().bits());
         few.then_some(Few { keys, instructions })
     }
 
@@ -164,7 +164,7 @@ impl CpuEngine {
             Algorithm::Hybrid => {
                 let whole = spec.bits == (0..W::BITS) && !spec.codec.ties;
                 let instructions = self.means.instructions(whole);
-                if whole && keys.len() <= few::most(instructions, W::BITS) {
+                if whole && few::are_few(keys.len(), instructions, W::BITS) {
                     let coder = spec.codec.coder();
                     // SAFETY: the machine has the instructions, and the keys are few.
                     let done = unsafe { few::sort(instructions, keys, &coder) };

@@ -438,10 +438,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// codes.
     unsafe fn run_few(&self, means: &Means) -> Option<Done> {
         let instructions = means.instructions(true);
-        if self.n > few::most(instructions, W::BITS) {
+        if !few::are_few(self.n, instructions, W::BITS) {
             return None;
         }
-        let mut made = MaybeUninit::<[W; few::FEW_MAX]>::uninit();
+        let mut made = few::Room::uninit();
         let data = Columns::new(made.as_mut_ptr().cast(), ptr::dangling_mut(), self.payload);
         // SAFETY: all keys are there, and there is room for so many words.
         unsafe {

@@ -14,6 +14,7 @@ mod network;
 mod pairs;
 pub(crate) mod passes;
 mod quick;
+mod several;
 mod tally;
 mod whole;
 

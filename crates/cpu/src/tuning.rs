@@ -59,6 +59,16 @@ pub(crate) const HALF_VECTORS_32: usize = 32;
 /// The same where logic does not pay: on a Zen 4 a step of 512 bits takes as long as two of 256.
 pub(crate) const HALF_VECTORS_32_ZEN: usize = 64;
 
+/// Up to so many blocks of keys alone are joined, where these are all there are: more are faster in bins. (What is left of many
+/// keys is cut down to blocks, which takes less time there.)
+pub(crate) const JOINED_BLOCKS: usize = 4;
+
+/// The same of 32 bits by AVX-512.
+pub(crate) const JOINED_BLOCKS_32: usize = 8;
+
+/// The same of 64 bits by AVX-512 on Intel's machines, where bins take longer.
+pub(crate) const JOINED_BLOCKS_64_INTEL: usize = 8;
+
 /// Up to so many bytes of keys, or of words for records, are sorted by `quick` first: a block in registers,
 /// or a few. Bins take twice as long.
 pub(crate) const QUICK_BYTES: usize = 1 << 10;

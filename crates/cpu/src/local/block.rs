@@ -121,67 +121,40 @@ unsafe fn sort_rows<
     }
 }
 
-/// Joins what [`sort`] left of two blocks, the first of which is full: of each row of the first, and one of the second, which is met
-/// from behind, the lesser keys are a block, and the greater ones are one. Both are bitonic.
+/// Sorts a block that is full and bitonic.
 ///
 /// # Safety
-/// The machine has the lanes' instructions. There are `n` keys, more than one block has and at most two; nobody else uses
-/// them.
+/// The machine has the lanes' instructions. The [`most`] keys are there; nobody else uses them.
 #[inline(always)]
-pub(super) unsafe fn join<L: Lanes, C: Coding<L>>(keys: *mut L::Word, n: usize, coding: C) {
+pub(super) unsafe fn sort_bitonic<L: Lanes>(keys: *mut L::Word) {
     // SAFETY: the caller's promise.
     unsafe {
         match L::LANES {
-            4 => join_rows::<L, C, 8, true>(keys, n, coding),
-            _ if depends::<L>(ROWS) && !logic_pays() => {
-                join_rows::<L, C, ROWS, false>(keys, n, coding)
-            }
-            _ => join_rows::<L, C, ROWS, true>(keys, n, coding),
+            4 => sort_bitonic_rows::<L, 8, true>(keys),
+            _ if depends::<L>(ROWS) && !logic_pays() => sort_bitonic_rows::<L, ROWS, false>(keys),
+            _ => sort_bitonic_rows::<L, ROWS, true>(keys),
         }
     }
 }
 
-/// Joins blocks of `R` rows.
+/// Sorts a bitonic block of `R` rows.
 #[inline(always)]
-unsafe fn join_rows<L: Lanes, C: Coding<L>, const R: usize, const LOGIC: bool>(
-    keys: *mut L::Word,
-    n: usize,
-    coding: C,
-) {
-    let one = R * L::LANES;
-    // SAFETY: all keys are read before any is written, whole vectors where there are keys, and else those alone.
+unsafe fn sort_bitonic_rows<L: Lanes, const R: usize, const LOGIC: bool>(keys: *mut L::Word) {
+    // SAFETY: the caller's promise.
     unsafe {
-        let (mut lesser, mut greater) = ([coding.none(); R], [coding.none(); R]);
-        for i in 0..R {
-            let at = (one + (R - 1 - i) * L::LANES).min(n);
-            let a = coding.encode(L::load(keys.add(i * L::LANES)));
-            let b = coding.encode(L::load_some(keys.add(at), n - at, coding.none()));
-            let b = swapped::<L>(b, L::LANES - 1);
-            [lesser[i], greater[i]] = network::exchange::<L, R, LOGIC>(a, b);
+        let mut rows = [L::splat(L::Word::MAX); R];
+        for (i, row) in rows.iter_mut().enumerate() {
+            *row = L::load(keys.add(i * L::LANES));
         }
-        sort_bitonic::<L, R, LOGIC>(&mut lesser);
-        for (i, &row) in lesser.iter().enumerate() {
-            L::store(keys.add(i * L::LANES), coding.decode(row));
-        }
-        sort_bitonic::<L, R, LOGIC>(&mut greater);
-        for (i, &row) in greater.iter().enumerate() {
-            let at = (one + i * L::LANES).min(n);
-            L::store_some(keys.add(at), coding.decode(row), n - at);
-        }
-    }
-}
-
-/// Sorts a bitonic block.
-#[inline(always)]
-unsafe fn sort_bitonic<L: Lanes, const R: usize, const LOGIC: bool>(rows: &mut [L::Vector; R]) {
-    // SAFETY: the caller vouches for the instructions.
-    unsafe {
-        merge_rows::<L, R, LOGIC>(rows);
+        merge_rows::<L, R, LOGIC>(&mut rows);
         for i in (0..R).step_by(2) {
             [rows[i], rows[i + 1]] = network::exchange::<L, R, LOGIC>(rows[i], rows[i + 1]);
         }
-        meet_all::<L, R, LOGIC>(rows, L::LANES, L::LANES.ilog2());
-        turn::<L, R>(rows, 1);
+        meet_all::<L, R, LOGIC>(&mut rows, L::LANES, L::LANES.ilog2());
+        turn::<L, R>(&mut rows, 1);
+        for (i, &row) in rows.iter().enumerate() {
+            L::store(keys.add(i * L::LANES), row);
+        }
     }
 }
 

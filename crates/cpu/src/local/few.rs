@@ -2,32 +2,47 @@
 //! far less time than it takes to set up more.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 
 use sweepsort_core::{Coder, Presorted, Report, Word};
 
-use super::block;
 use super::coding::{Coded, Codes, Coding};
 use super::passes::Passes;
+use super::{block, several};
 use crate::columns::{Columns, Nothing};
 use crate::hybrid::{self, Done};
 use crate::instructions::{Instructions, logic_pays};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::reading::Plain;
-use crate::tuning::{HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX};
+use crate::tuning::{
+    HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, JOINED_BLOCKS, JOINED_BLOCKS_32,
+    JOINED_BLOCKS_64_INTEL,
+};
 
-/// More keys than this are too many, whatever vectors there are.
-pub(crate) const FEW_MAX: usize = 2 * block::MOST;
+/// Memory for words that are few, whatever they and the vectors are.
+pub(crate) type Room = MaybeUninit<[u128; JOINED_BLOCKS_32 * block::MOST / 4]>;
 
 /// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
 
-/// The most keys of so many bits that are few: two blocks, or as many as are sorted by insertion.
+/// Whether so many keys, of so many bits, are few: several blocks, or as many as are sorted by insertion.
 #[inline]
-pub(crate) fn most(instructions: Instructions, bits: u32) -> usize {
+pub(crate) fn are_few(n: usize, instructions: Instructions, bits: u32) -> bool {
     match block_keys(instructions, bits) {
-        0 => INSERTION_MAX,
-        keys => 2 * keys,
+        0 => n <= INSERTION_MAX,
+        block => n <= JOINED_BLOCKS * block || are_few_blocks(n, block, instructions, bits),
     }
+}
+
+/// The same of more than [`JOINED_BLOCKS`]. Apart, so that fewer keys do not wait for what this asks for.
+#[inline(never)]
+fn are_few_blocks(n: usize, block: usize, instructions: Instructions, bits: u32) -> bool {
+    let most = match (instructions, bits) {
+        (Instructions::Avx512, 32) => JOINED_BLOCKS_32,
+        (Instructions::Avx512, 64) if logic_pays() => JOINED_BLOCKS_64_INTEL,
+        _ => JOINED_BLOCKS,
+    };
+    n <= most * block
 }
 
 /// The most keys of so many bits that are a block.
@@ -82,7 +97,7 @@ pub(crate) unsafe fn sort<W: Word>(
         if block == 0 || keys.len() <= block {
             sort_block(instructions, keys, coder)
         } else {
-            sort_two(instructions, keys, coder, block)
+            sort_several(instructions, keys, coder)
         }
     };
     order.done(size_of_val(keys))
@@ -118,53 +133,67 @@ unsafe fn sort_block<W: Word>(
     }
 }
 
-/// Sorts keys of two blocks, the first of which is full, and joins them.
+/// Sorts keys of several blocks. Tells in what order they were.
 ///
 /// # Safety
 /// As [`sort`].
 #[inline(never)]
-unsafe fn sort_two<W: Word>(
+unsafe fn sort_several<W: Word>(
     instructions: Instructions,
     keys: &mut [W],
     coder: &Coder<W>,
-    block: usize,
 ) -> Order {
-    let [last, next] = [keys[block - 1], keys[block]].map(|key| coder.encode_bijective(key));
-    let mut order = Order {
-        rises: last < next,
-        falls: last > next,
-    };
-    for keys in keys.chunks_mut(block) {
-        // SAFETY: the caller's promise.
-        let own = unsafe { sort_block(instructions, keys, coder) };
-        order.rises |= own.rises;
-        order.falls |= own.falls;
+    // SAFETY: the caller's promise; the keys are there, and are ours.
+    unsafe {
+        let Ok(order) = by_vectors::<W, _>(instructions, Looked(keys, coder)) else {
+            unreachable!("blocks without vectors");
+        };
+        if order.falls {
+            assert!(several::sort(instructions, keys));
+            if !coder.is_identity() {
+                let _ = by_vectors::<W, _>(instructions, Decoded(keys, coder));
+            }
+        }
+        order
     }
-    if order.falls {
-        // SAFETY: the caller's promise.
-        let joined = unsafe { by_vectors::<W, _>(instructions, Joined(keys, coder)) };
-        assert!(joined.is_ok(), "blocks without vectors");
-    }
-    order
 }
 
-/// Keys of two blocks, each of which is sorted.
-struct Joined<'a, W>(&'a mut [W], &'a Coder<W>);
+/// Keys whose order is asked for. If they fall, they become their codes.
+struct Looked<'a, W>(&'a mut [W], &'a Coder<W>);
 
-impl<W: Word> Vectored for Joined<'_, W> {
+impl<W: Word> Vectored for Looked<'_, W> {
+    type Output = Order;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> Order {
+        let Looked(keys, coder) = self;
+        let (start, n): (*mut L::Word, _) = (keys.as_mut_ptr().cast(), keys.len());
+        // SAFETY: the caller's promise; the keys are there.
+        unsafe {
+            if coder.is_identity() {
+                return look_all::<L, _>(start, n, Codes);
+            }
+            let order = look_all::<L, _>(start, n, Coded::<L>::new(coder));
+            if order.falls {
+                for key in keys {
+                    *key = coder.encode_bijective(*key);
+                }
+            }
+            order
+        }
+    }
+}
+
+/// Codes that become keys again.
+struct Decoded<'a, W>(&'a mut [W], &'a Coder<W>);
+
+impl<W: Word> Vectored for Decoded<'_, W> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        assert_eq!(L::Word::WIDTH, W::WIDTH);
-        let (start, n) = (self.0.as_mut_ptr().cast(), self.0.len());
-        assert!((block::most::<L>() + 1..=2 * block::most::<L>()).contains(&n));
-        // SAFETY: the caller's promise; the keys are there, and are ours.
-        unsafe {
-            match self.1.is_identity() {
-                true => block::join::<L, _>(start, n, Codes),
-                false => block::join::<L, _>(start, n, Coded::<L>::new(self.1)),
-            }
+        for key in self.0 {
+            *key = self.1.decode(*key);
         }
     }
 }
@@ -206,22 +235,35 @@ unsafe fn by_lanes<L: Lanes, W: Word, C: Coding<L>>(keys: &mut [W], coding: C) -
     let (start, n): (*mut L::Word, _) = (keys.as_mut_ptr().cast(), keys.len());
     // SAFETY: the keys are there, and are ours.
     unsafe {
-        let pairs = n.saturating_sub(1);
-        if pairs == 0 {
-            return Order::default();
+        let order = look_all::<L, C>(start, n, coding);
+        if order.falls {
+            block::sort::<L, C>(start, n, start, n, coding);
         }
-        let mut order = look::<L, C>(start, pairs, coding);
+        order
+    }
+}
+
+/// The order that keys show, as far as it takes to tell that there is none.
+///
+/// # Safety
+/// As [`by_lanes`].
+#[inline(always)]
+unsafe fn look_all<L: Lanes, C: Coding<L>>(keys: *const L::Word, n: usize, coding: C) -> Order {
+    let pairs = n.saturating_sub(1);
+    if pairs == 0 {
+        return Order::default();
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut order = look::<L, C>(keys, pairs, coding);
         // Mostly the first ones show that there is none.
         for at in (L::LANES..pairs).step_by(L::LANES) {
             if order.is_none() {
                 break;
             }
-            let more = look::<L, C>(start.add(at), pairs - at, coding);
+            let more = look::<L, C>(keys.add(at), pairs - at, coding);
             order.rises |= more.rises;
             order.falls |= more.falls;
-        }
-        if order.falls {
-            block::sort::<L, C>(start, n, start, n, coding);
         }
         order
     }
@@ -327,10 +369,14 @@ mod tests {
     /// had, and nothing beside them is written.
     #[test]
     fn few_keys_are_sorted_where_they_lie() {
-        fn width<W: Word>(instructions: Instructions, most_expected: usize) {
-            let most = most(instructions, W::BITS);
-            assert_eq!(most, most_expected, "{instructions:?}, {} bits", W::BITS);
-            assert!(most <= FEW_MAX);
+        fn width<W: Word>(instructions: Instructions, most: usize) {
+            let are_few = |n| are_few(n, instructions, W::BITS);
+            assert!(
+                are_few(most) && !are_few(most + 1),
+                "{instructions:?}, {} bits",
+                W::BITS
+            );
+            assert!(most * size_of::<W>() <= size_of::<Room>());
             let float = Kind::Float { mantissa: 5 };
             let coders = [
                 Codec::UNSIGNED.coder::<W>(),
@@ -378,8 +424,11 @@ mod tests {
         }
         for (instructions, [narrow, wide]) in [
             (Instructions::Portable, [20, 20]),
-            (Instructions::Avx2, [256, 64]),
-            (Instructions::Avx512, [512, 256]),
+            (Instructions::Avx2, [512, 128]),
+            (
+                Instructions::Avx512,
+                [2048, if logic_pays() { 1024 } else { 512 }],
+            ),
         ] {
             if instructions <= Instructions::detect() {
                 width::<u32>(instructions, narrow);
