@@ -9,7 +9,7 @@ use sweepsort_core::{
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
 use crate::hybrid::{self, Means, Measure, Records};
-use crate::instructions::Instructions;
+use crate::instructions::{Instructions, Machine};
 use crate::local::{self, few};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
@@ -78,12 +78,14 @@ impl CpuEngine {
         &self.means.pool
     }
 
-    /// Keys alone, each of which is a word, if they are so few that this engine sorts them at once.
+    /// Keys alone, each of which is a word, if they are so few that this engine sorts them at once: as soon as anything
+    /// has been sorted, so that it is known what the machine has.
     #[inline]
     pub fn few<'a>(&self, keys: WordsMut<'a>) -> Option<Few<'a>> {
-        let instructions = self.means.instructions(true);
-        let few = few::are_few(keys.len(), instructions, keys.width().bits());
-        few.then_some(Few { keys, instructions })
+        let machine = Machine::known()?;
+        let instructions = self.means.instructions.unwrap_or(machine.instructions);
+        let most = few::most(instructions, machine.intel, keys.width().bits());
+        (keys.len() <= most).then_some(Few { keys, instructions })
     }
 
     /// As [`run`](Engine::run); the report tells why this engine was taken. Who notes that later moves the report,
@@ -164,11 +166,12 @@ impl CpuEngine {
             Algorithm::Hybrid => {
                 let whole = spec.bits == (0..W::BITS) && !spec.codec.ties;
                 let instructions = self.means.instructions(whole);
-                if whole && few::are_few(keys.len(), instructions, W::BITS) {
-                    let coder = spec.codec.coder();
+                let n = keys.len();
+                if whole && n <= few::most(instructions, Machine::get().intel, W::BITS) {
+                    let (coder, then) = (spec.codec.coder(), |_, done| done);
                     // SAFETY: the machine has the instructions, and the keys are few.
-                    let done = unsafe { few::sort(instructions, keys, &coder) };
-                    return Ok(hybrid::report(keys.len(), W::BITS, reason, done));
+                    let done = unsafe { few::sort(instructions, keys, &coder, then) };
+                    return Ok(hybrid::report(n, W::BITS, reason, done));
                 }
                 let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
                 // SAFETY: the slice is borrowed for this call.

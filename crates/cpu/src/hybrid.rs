@@ -13,7 +13,7 @@ use crate::blocks::Blocks;
 use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::count::{self, Span};
-use crate::instructions::{Instructions, second_cache_bytes};
+use crate::instructions::{Instructions, Machine, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::local::{Local, Shape, Tie, few, passes};
@@ -438,7 +438,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// codes.
     unsafe fn run_few(&self, means: &Means) -> Option<Done> {
         let instructions = means.instructions(true);
-        if !few::are_few(self.n, instructions, W::BITS) {
+        if self.n > few::most(instructions, Machine::get().intel, W::BITS) {
             return None;
         }
         let mut made = few::Room::uninit();
@@ -450,7 +450,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             }
             self.encode(data);
             let words = data.keys_mut(self.n);
-            let done = few::sort(instructions, words, &Codec::UNSIGNED.coder());
+            let done = few::sort(instructions, words, &Codec::UNSIGNED.coder(), |_, done| {
+                done
+            });
             // Of a code in several windows they show the first.
             if self.sink.windows() > 1 {
                 let mask = W::mask(&self.bits);

@@ -1,6 +1,6 @@
 //! The instructions that a machine has, habits of some, and a cache's size.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 /// Which instructions a sort may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,11 +15,8 @@ pub enum Instructions {
 
 impl Instructions {
     /// The best that this machine has.
-    #[inline]
     pub fn detect() -> Self {
-        // To ask for each of them takes as long as to sort two keys.
-        static BEST: LazyLock<Instructions> = LazyLock::new(Instructions::found);
-        *BEST
+        Machine::get().instructions
     }
 
     fn found() -> Self {
@@ -44,10 +41,39 @@ impl Instructions {
     }
 }
 
+/// What is asked of the processor once: in a virtual machine some answers take microseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Machine {
+    /// The best that it has.
+    pub(crate) instructions: Instructions,
+    /// Whether it is one of Intel's.
+    pub(crate) intel: bool,
+    /// Bytes of a core's second level cache.
+    second_cache_bytes: usize,
+}
+
+static MACHINE: OnceLock<Machine> = OnceLock::new();
+
+impl Machine {
+    pub(crate) fn get() -> Self {
+        *MACHINE.get_or_init(|| Machine {
+            instructions: Instructions::found(),
+            intel: is_intel(),
+            second_cache_bytes: cache_bytes(),
+        })
+    }
+
+    /// The same, if it has been asked before.
+    #[inline]
+    pub(crate) fn known() -> Option<Self> {
+        MACHINE.get().copied()
+    }
+}
+
 /// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch
 /// where it will go: taken to be so on Intel's, as seen on a Xeon and not on a Zen 4.
 pub(crate) fn stores_wait() -> bool {
-    intel()
+    Machine::get().intel
 }
 
 /// Whether the greater of two words of 32 bits is had sooner by logic, from both and the lesser one (AVX-512): taken to be so
@@ -55,48 +81,41 @@ pub(crate) fn stores_wait() -> bool {
 /// these.
 #[inline]
 pub(crate) fn logic_pays() -> bool {
-    intel()
+    // Whoever sorts by vectors has asked before what there are.
+    Machine::known().is_some_and(|machine| machine.intel)
+}
+
+/// Bytes of a core's second level cache.
+pub(crate) fn second_cache_bytes() -> usize {
+    Machine::get().second_cache_bytes
 }
 
 /// Whether the processor is one of Intel's.
-#[inline]
-fn intel() -> bool {
+fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::__cpuid;
-
-        // In a virtual machine the question alone takes microseconds.
-        static INTEL: LazyLock<bool> = LazyLock::new(|| {
-            let vendor = __cpuid(0);
-            let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
-            name.as_flattened() == b"GenuineIntel"
-        });
-        *INTEL
+        let vendor = std::arch::x86_64::__cpuid(0);
+        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        name.as_flattened() == b"GenuineIntel"
     }
     #[cfg(not(target_arch = "x86_64"))]
     false
 }
 
 /// Bytes of a core's second level cache, as the processor tells; 2 MiB where none does.
-pub(crate) fn second_cache_bytes() -> usize {
-    const UNKNOWN: usize = 2 << 20;
+fn cache_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;
 
         const CACHES: u32 = 0x8000_0006;
-        static BYTES: LazyLock<usize> = LazyLock::new(|| {
-            if __cpuid(0x8000_0000).eax < CACHES {
-                return UNKNOWN;
-            }
+        if __cpuid(0x8000_0000).eax >= CACHES {
             // In the upper half, as so many KiB.
-            match __cpuid(CACHES).ecx >> 16 {
-                0 => UNKNOWN,
-                kib => (kib as usize) << 10,
+            let kib = __cpuid(CACHES).ecx >> 16;
+            if kib > 0 {
+                return (kib as usize) << 10;
             }
-        });
-        *BYTES
+        }
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    UNKNOWN
+    2 << 20
 }

@@ -179,6 +179,12 @@ pub(crate) trait Vectored {
     unsafe fn run<L: Lanes>(self) -> Self::Output;
 }
 
+/// Work that can be done without vectors, too.
+pub(crate) trait VectoredOrNot: Vectored {
+    /// Does it without vectors.
+    fn without(self) -> Self::Output;
+}
+
 /// Does some work by vectors of words as wide as `W`; or returns the work, for there are none.
 ///
 /// There are some ninety types of sorts, most of which no vectors serve. So here, and wherever else an `if const` asks,
@@ -197,5 +203,24 @@ pub(crate) unsafe fn by_vectors<W: Word, T: Vectored>(
     {
         let _ = (instructions, W::WIDTH);
         Err(work)
+    }
+}
+
+/// Does some work by vectors, or without where there are none.
+///
+/// # Safety
+/// As [`by_vectors`].
+#[inline(always)]
+pub(crate) unsafe fn by_vectors_or_not<W: Word, T: VectoredOrNot>(
+    instructions: Instructions,
+    work: T,
+) -> T::Output {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise.
+    return unsafe { x86::by_vectors_or_not::<W, T>(instructions, work) };
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (instructions, W::WIDTH);
+        work.without()
     }
 }

@@ -1,10 +1,11 @@
 //! [`Lanes`] by the vectors of x86-64, AVX-512 and AVX2.
 
 use std::arch::x86_64::*;
+use std::convert::identity;
 
 use sweepsort_core::{Width, Word};
 
-use super::{Lanes, Rests, Sorted, Vectored};
+use super::{Lanes, Rests, Sorted, Vectored, VectoredOrNot};
 use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::splitters::Tree;
@@ -24,28 +25,56 @@ pub(super) unsafe fn by_vectors<W: Word, T: Vectored>(
     work: T,
 ) -> Result<T::Output, T> {
     // SAFETY: the caller's promise.
+    unsafe { by_width::<W, T, _>(instructions, work, Ok, Err) }
+}
+
+/// See [`by_vectors_or_not`](super::by_vectors_or_not).
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn by_vectors_or_not<W: Word, T: VectoredOrNot>(
+    instructions: Instructions,
+    work: T,
+) -> T::Output {
+    // SAFETY: the caller's promise.
+    unsafe { by_width::<W, T, _>(instructions, work, identity, T::without) }
+}
+
+/// Does work by vectors of words as wide as `W`, or else what is to be done `otherwise`.
+#[inline(always)]
+unsafe fn by_width<W: Word, T: Vectored, R>(
+    instructions: Instructions,
+    work: T,
+    done: impl FnOnce(T::Output) -> R,
+    otherwise: impl FnOnce(T) -> R,
+) -> R {
+    // SAFETY: the caller's promise.
     unsafe {
         if const { matches!(W::WIDTH, Width::W32) } {
-            return by_lanes::<Wide32, Half32, T>(instructions, work);
+            return by_lanes::<Wide32, Half32, T, R>(instructions, work, done, otherwise);
         }
         if const { matches!(W::WIDTH, Width::W64) } {
-            return by_lanes::<Wide64, Half64, T>(instructions, work);
+            return by_lanes::<Wide64, Half64, T, R>(instructions, work, done, otherwise);
         }
     }
-    Err(work)
+    otherwise(work)
 }
 
 /// The same, by vectors of AVX-512 or of AVX2.
-unsafe fn by_lanes<W: Lanes, H: Lanes, T: Vectored>(
+#[inline(always)]
+unsafe fn by_lanes<W: Lanes, H: Lanes, T: Vectored, R>(
     instructions: Instructions,
     work: T,
-) -> Result<T::Output, T> {
+    done: impl FnOnce(T::Output) -> R,
+    otherwise: impl FnOnce(T) -> R,
+) -> R {
     // SAFETY: the caller's promise.
     unsafe {
         match instructions {
-            Instructions::Avx512 => Ok(wide::<W, T>(work)),
-            Instructions::Avx2 => Ok(half::<H, T>(work)),
-            Instructions::Portable => Err(work),
+            Instructions::Avx512 => done(wide::<W, T>(work)),
+            Instructions::Avx2 => done(half::<H, T>(work)),
+            Instructions::Portable => otherwise(work),
         }
     }
 }

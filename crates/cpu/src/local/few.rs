@@ -12,7 +12,7 @@ use super::{block, several};
 use crate::columns::{Columns, Nothing};
 use crate::hybrid::{self, Done};
 use crate::instructions::{Instructions, logic_pays};
-use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::lanes::{Lanes, Vectored, VectoredOrNot, by_vectors, by_vectors_or_not};
 use crate::reading::Plain;
 use crate::tuning::{
     HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, JOINED_BLOCKS, JOINED_BLOCKS_32,
@@ -25,24 +25,18 @@ pub(crate) type Room = MaybeUninit<[u128; JOINED_BLOCKS_32 * block::MOST / 4]>;
 /// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
 
-/// Whether so many keys, of so many bits, are few: several blocks, or as many as are sorted by insertion.
+/// The most keys of so many bits that are few: several blocks, or as many as are sorted by insertion.
 #[inline]
-pub(crate) fn are_few(n: usize, instructions: Instructions, bits: u32) -> bool {
-    match block_keys(instructions, bits) {
-        0 => n <= INSERTION_MAX,
-        block => n <= JOINED_BLOCKS * block || are_few_blocks(n, block, instructions, bits),
-    }
-}
-
-/// The same of more than [`JOINED_BLOCKS`]. Apart, so that fewer keys do not wait for what this asks for.
-#[inline(never)]
-fn are_few_blocks(n: usize, block: usize, instructions: Instructions, bits: u32) -> bool {
-    let most = match (instructions, bits) {
+pub(crate) fn most(instructions: Instructions, intel: bool, bits: u32) -> usize {
+    let blocks = match (instructions, bits) {
         (Instructions::Avx512, 32) => JOINED_BLOCKS_32,
-        (Instructions::Avx512, 64) if logic_pays() => JOINED_BLOCKS_64_INTEL,
+        (Instructions::Avx512, 64) if intel => JOINED_BLOCKS_64_INTEL,
         _ => JOINED_BLOCKS,
     };
-    n <= most * block
+    match block_keys(instructions, bits) {
+        0 => INSERTION_MAX,
+        keys => blocks * keys,
+    }
 }
 
 /// The most keys of so many bits that are a block.
@@ -68,16 +62,17 @@ macro_rules! sort_words {
             coder: &Coder<$word>,
             reason: &'static str,
         ) -> Report {
+            let report = |n, done| hybrid::report(n, <$word>::BITS, Cow::Borrowed(reason), done);
             // SAFETY: the caller's promise.
-            let done = unsafe { sort(instructions, keys, coder) };
-            hybrid::report(keys.len(), <$word>::BITS, Cow::Borrowed(reason), done)
+            unsafe { sort(instructions, keys, coder, report) }
         }
     )*};
 }
 
 sort_words!(sort_8 u8, sort_16 u16, sort_32 u32, sort_64 u64, sort_128 u128);
 
-/// Sorts keys by their codes.
+/// Sorts keys by their codes, and tells what was done. `then` makes of that what is returned: it is compiled with what sorts, for
+/// a call more takes as long as to sort a few keys.
 ///
 /// # Safety
 /// The machine has the instructions. The keys are [few](most).
@@ -85,64 +80,45 @@ sort_words!(sort_8 u8, sort_16 u16, sort_32 u32, sort_64 u64, sort_128 u128);
 /// # Panics
 /// If codes tie.
 #[inline(always)]
-pub(crate) unsafe fn sort<W: Word>(
+pub(crate) unsafe fn sort<W: Word, R>(
     instructions: Instructions,
     keys: &mut [W],
     coder: &Coder<W>,
-) -> Done {
+    then: impl FnOnce(usize, Done) -> R,
+) -> R {
     assert!(!coder.ties());
+    let n = keys.len();
     let block = block_keys(instructions, W::BITS);
     // SAFETY: the caller's promise.
-    let order = unsafe {
-        if block == 0 || keys.len() <= block {
-            sort_block(instructions, keys, coder)
-        } else {
-            sort_several(instructions, keys, coder)
-        }
-    };
-    order.done(size_of_val(keys))
-}
-
-/// Sorts keys of a block, or so few that there need be none. Tells in what order they were.
-///
-/// # Safety
-/// As [`sort`].
-#[inline(always)]
-unsafe fn sort_block<W: Word>(
-    instructions: Instructions,
-    keys: &mut [W],
-    coder: &Coder<W>,
-) -> Order {
-    let n = keys.len();
-    let half =
-        W::BITS == 32 && (n <= HALF_VECTORS_32 || (n <= HALF_VECTORS_32_ZEN && !logic_pays()));
-    let instructions = match half {
-        true => instructions.min(Instructions::Avx2),
-        false => instructions,
-    };
-    // SAFETY: the caller's promise.
     unsafe {
+        if block > 0 && n > block {
+            return sort_several(instructions, keys, coder, then);
+        }
+        let half =
+            W::BITS == 32 && (n <= HALF_VECTORS_32 || (n <= HALF_VECTORS_32_ZEN && !logic_pays()));
+        let instructions = match half {
+            true => instructions.min(Instructions::Avx2),
+            false => instructions,
+        };
         // A coder that says nothing is not handed on: that takes as long as to sort two keys.
-        if coder.is_identity() {
-            by_vectors::<W, _>(instructions, FewCodes(keys))
-                .unwrap_or_else(|FewCodes(keys)| insert(keys))
-        } else {
-            by_vectors::<W, _>(instructions, FewKeys(keys, coder))
-                .unwrap_or_else(|FewKeys(keys, coder)| insert_coded(keys, coder))
+        match coder.is_identity() {
+            true => by_vectors_or_not::<W, _>(instructions, FewCodes(keys, then)),
+            false => by_vectors_or_not::<W, _>(instructions, FewKeys(keys, coder, then)),
         }
     }
 }
 
-/// Sorts keys of several blocks. Tells in what order they were.
+/// The same of several blocks.
 ///
 /// # Safety
 /// As [`sort`].
 #[inline(never)]
-unsafe fn sort_several<W: Word>(
+unsafe fn sort_several<W: Word, R>(
     instructions: Instructions,
     keys: &mut [W],
     coder: &Coder<W>,
-) -> Order {
+    then: impl FnOnce(usize, Done) -> R,
+) -> R {
     // SAFETY: the caller's promise; the keys are there, and are ours.
     unsafe {
         let Ok(order) = by_vectors::<W, _>(instructions, Looked(keys, coder)) else {
@@ -154,7 +130,7 @@ unsafe fn sort_several<W: Word>(
                 let _ = by_vectors::<W, _>(instructions, Decoded(keys, coder));
             }
         }
-        order
+        then(keys.len(), order.done(size_of_val(keys)))
     }
 }
 
@@ -198,29 +174,47 @@ impl<W: Word> Vectored for Decoded<'_, W> {
     }
 }
 
-/// Keys that are codes.
-struct FewCodes<'a, W>(&'a mut [W]);
+/// Keys that are codes, and what is made of how they were sorted.
+struct FewCodes<'a, W, F>(&'a mut [W], F);
 
-impl<W: Word> Vectored for FewCodes<'_, W> {
-    type Output = Order;
+impl<W: Word, R, F: FnOnce(usize, Done) -> R> Vectored for FewCodes<'_, W, F> {
+    type Output = R;
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> Order {
+    unsafe fn run<L: Lanes>(self) -> R {
         // SAFETY: the caller's promise.
-        unsafe { by_lanes::<L, W, _>(self.0, Codes) }
+        let order = unsafe { by_lanes::<L, W, _>(self.0, Codes) };
+        (self.1)(self.0.len(), order.done(size_of_val(self.0)))
     }
 }
 
-/// Any keys.
-struct FewKeys<'a, W>(&'a mut [W], &'a Coder<W>);
+impl<W: Word, R, F: FnOnce(usize, Done) -> R> VectoredOrNot for FewCodes<'_, W, F> {
+    #[inline(never)]
+    fn without(self) -> R {
+        let order = insert(self.0);
+        (self.1)(self.0.len(), order.done(size_of_val(self.0)))
+    }
+}
 
-impl<W: Word> Vectored for FewKeys<'_, W> {
-    type Output = Order;
+/// The same of any keys.
+struct FewKeys<'a, W, F>(&'a mut [W], &'a Coder<W>, F);
+
+impl<W: Word, R, F: FnOnce(usize, Done) -> R> Vectored for FewKeys<'_, W, F> {
+    type Output = R;
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> Order {
+    unsafe fn run<L: Lanes>(self) -> R {
         // SAFETY: the caller's promise.
-        unsafe { by_lanes::<L, W, _>(self.0, Coded::<L>::new(self.1)) }
+        let order = unsafe { by_lanes::<L, W, _>(self.0, Coded::<L>::new(self.1)) };
+        (self.2)(self.0.len(), order.done(size_of_val(self.0)))
+    }
+}
+
+impl<W: Word, R, F: FnOnce(usize, Done) -> R> VectoredOrNot for FewKeys<'_, W, F> {
+    #[inline(never)]
+    fn without(self) -> R {
+        let order = insert_coded(self.0, self.1);
+        (self.2)(self.0.len(), order.done(size_of_val(self.0)))
     }
 }
 
@@ -361,6 +355,7 @@ mod tests {
     use sweepsort_core::{Codec, Kind, Nan, Order};
 
     use super::*;
+    use crate::instructions::Machine;
 
     /// Keys beside those that are sorted, on either side.
     const BESIDE: usize = 20;
@@ -370,12 +365,9 @@ mod tests {
     #[test]
     fn few_keys_are_sorted_where_they_lie() {
         fn width<W: Word>(instructions: Instructions, most: usize) {
-            let are_few = |n| are_few(n, instructions, W::BITS);
-            assert!(
-                are_few(most) && !are_few(most + 1),
-                "{instructions:?}, {} bits",
-                W::BITS
-            );
+            let Machine { intel, .. } = Machine::get();
+            let found = super::most(instructions, intel, W::BITS);
+            assert_eq!(found, most, "{instructions:?}, {} bits", W::BITS);
             assert!(most * size_of::<W>() <= size_of::<Room>());
             let float = Kind::Float { mantissa: 5 };
             let coders = [
@@ -404,8 +396,14 @@ mod tests {
                         let falls = !codes.is_sorted();
                         let rises = !codes.iter().rev().is_sorted();
                         // SAFETY: the machine has the instructions, and the keys are few.
-                        let done =
-                            unsafe { sort(instructions, &mut keys[BESIDE..BESIDE + n], coder) };
+                        let done = unsafe {
+                            sort(
+                                instructions,
+                                &mut keys[BESIDE..BESIDE + n],
+                                coder,
+                                |_, done| done,
+                            )
+                        };
                         let run = match (rises, falls) {
                             (true, true) => None,
                             (false, true) => Some(Presorted::Reversed),
