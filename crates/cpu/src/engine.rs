@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use sweepsort_core::{
-    Codec, Coder, Digit, Engine, Error, Plan, Report, Result, Shape, Spec, Task, ValuesMut, Word,
-    WordsMut, same_length, with_words,
+    Codec, Coder, Digit, Engine, Error, Kind, Plan, Report, Result, Shape, Spec, Task, ValuesMut,
+    Word, WordsMut, same_length, with_words,
 };
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
@@ -78,13 +78,13 @@ impl CpuEngine {
         &self.means.pool
     }
 
-    /// Keys alone, each of which is a word, if they are so few that this engine sorts them at once: as soon as anything
+    /// Keys alone of a kind, each of which is a word, if they are so few that this engine sorts them at once: as soon as anything
     /// has been sorted, so that it is known what the machine has.
     #[inline]
-    pub fn few<'a>(&self, keys: WordsMut<'a>) -> Option<Few<'a>> {
-        let machine = Machine::known()?;
-        let instructions = self.means.instructions.unwrap_or(machine.instructions);
-        let most = few::most(instructions, machine.intel, keys.width().bits());
+    pub fn few<'a>(&self, keys: WordsMut<'a>, kind: Kind) -> Option<Few<'a>> {
+        let known = Machine::known()?.instructions;
+        let instructions = self.means.instructions.unwrap_or(known);
+        let most = few::most(instructions, kind, keys.width().bits());
         (keys.len() <= most).then_some(Few { keys, instructions })
     }
 
@@ -167,7 +167,7 @@ impl CpuEngine {
                 let whole = spec.bits == (0..W::BITS) && !spec.codec.ties;
                 let instructions = self.means.instructions(whole);
                 let n = keys.len();
-                if whole && n <= few::most(instructions, Machine::get().intel, W::BITS) {
+                if whole && n <= few::most(instructions, spec.codec.kind, W::BITS) {
                     let (coder, then) = (spec.codec.coder(), |_, done| done);
                     // SAFETY: the machine has the instructions, and the keys are few.
                     let done = unsafe { few::sort(instructions, keys, &coder, then) };

@@ -7,13 +7,13 @@ use std::ptr;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use sweepsort_core::{Codec, Coder, Digit, Presorted, Report, Result, Stage, Word};
+use sweepsort_core::{Codec, Coder, Digit, Kind, Presorted, Report, Result, Stage, Word};
 
 use crate::blocks::Blocks;
 use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::count::{self, Span};
-use crate::instructions::{Instructions, Machine, second_cache_bytes};
+use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::local::{Local, Shape, Tie, few, passes};
@@ -438,7 +438,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// codes.
     unsafe fn run_few(&self, means: &Means) -> Option<Done> {
         let instructions = means.instructions(true);
-        if self.n > few::most(instructions, Machine::get().intel, W::BITS) {
+        if self.n > few::most(instructions, Kind::Unsigned, W::BITS) {
             return None;
         }
         let mut made = few::Room::uninit();

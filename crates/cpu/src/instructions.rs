@@ -47,7 +47,7 @@ pub(crate) struct Machine {
     /// The best that it has.
     pub(crate) instructions: Instructions,
     /// Whether it is one of Intel's.
-    pub(crate) intel: bool,
+    intel: bool,
     /// Bytes of a core's second level cache.
     second_cache_bytes: usize,
 }

@@ -66,8 +66,8 @@ pub(crate) const JOINED_BLOCKS: usize = 4;
 /// The same of 32 bits by AVX-512.
 pub(crate) const JOINED_BLOCKS_32: usize = 8;
 
-/// The same of 64 bits by AVX-512 on Intel's machines, where bins take longer.
-pub(crate) const JOINED_BLOCKS_64_INTEL: usize = 8;
+/// The same of floats of 64 bits: bins take them as their codes, which crowd where floats are evenly spread.
+pub(crate) const JOINED_BLOCKS_64_FLOATS: usize = 8;
 
 /// Up to so many bytes of keys, or of words for records, are sorted by `quick` first: a block in registers,
 /// or a few. Bins take twice as long.

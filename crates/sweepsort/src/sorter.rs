@@ -300,7 +300,7 @@ impl Sorter {
     pub fn sort<K: RadixKey>(&self, keys: &mut [K]) -> Result<Report> {
         if let Some(reason) = self.at_once
             && let Some(words) = K::words_mut(keys)
-            && let Some(few) = self.engine.few(words)
+            && let Some(few) = self.engine.few(words, K::KIND)
         {
             let codec = Codec::for_keys(K::KIND, self.order, self.nan);
             return Ok(few.sort(&codec, reason));

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
-use sweepsort_core::{Coder, Presorted, Report, Word};
+use sweepsort_core::{Coder, Kind, Presorted, Report, Word};
 
 use super::coding::{Coded, Codes, Coding};
 use super::passes::Passes;
@@ -16,7 +16,7 @@ use crate::lanes::{Lanes, Vectored, VectoredOrNot, by_vectors, by_vectors_or_not
 use crate::reading::Plain;
 use crate::tuning::{
     HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, JOINED_BLOCKS, JOINED_BLOCKS_32,
-    JOINED_BLOCKS_64_INTEL,
+    JOINED_BLOCKS_64_FLOATS,
 };
 
 /// Memory for words that are few, whatever they and the vectors are.
@@ -25,12 +25,12 @@ pub(crate) type Room = MaybeUninit<[u128; JOINED_BLOCKS_32 * block::MOST / 4]>;
 /// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
 
-/// The most keys of so many bits that are few: several blocks, or as many as are sorted by insertion.
+/// The most keys of a kind, of so many bits, that are few: several blocks, or as many as are sorted by insertion.
 #[inline]
-pub(crate) fn most(instructions: Instructions, intel: bool, bits: u32) -> usize {
+pub(crate) fn most(instructions: Instructions, kind: Kind, bits: u32) -> usize {
     let blocks = match (instructions, bits) {
         (Instructions::Avx512, 32) => JOINED_BLOCKS_32,
-        (Instructions::Avx512, 64) if intel => JOINED_BLOCKS_64_INTEL,
+        (_, 64) if matches!(kind, Kind::Float { .. }) => JOINED_BLOCKS_64_FLOATS,
         _ => JOINED_BLOCKS,
     };
     match block_keys(instructions, bits) {
@@ -352,10 +352,9 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use sweepsort_core::{Codec, Kind, Nan, Order};
+    use sweepsort_core::{Codec, Nan, Order};
 
     use super::*;
-    use crate::instructions::Machine;
 
     /// Keys beside those that are sorted, on either side.
     const BESIDE: usize = 20;
@@ -364,12 +363,14 @@ mod tests {
     /// had, and nothing beside them is written.
     #[test]
     fn few_keys_are_sorted_where_they_lie() {
-        fn width<W: Word>(instructions: Instructions, most: usize) {
-            let Machine { intel, .. } = Machine::get();
-            let found = super::most(instructions, intel, W::BITS);
-            assert_eq!(found, most, "{instructions:?}, {} bits", W::BITS);
-            assert!(most * size_of::<W>() <= size_of::<Room>());
+        fn width<W: Word>(instructions: Instructions, most: usize, most_floats: usize) {
             let float = Kind::Float { mantissa: 5 };
+            let found =
+                [Kind::Unsigned, float].map(|kind| super::most(instructions, kind, W::BITS));
+            let what = format!("{instructions:?}, {} bits", W::BITS);
+            assert_eq!(found, [most, most_floats], "{what}");
+            let most = most.max(most_floats);
+            assert!(most * size_of::<W>() <= size_of::<Room>(), "{what}");
             let coders = [
                 Codec::UNSIGNED.coder::<W>(),
                 Codec::for_keys(float, Order::Descending, Nan::Last).coder(),
@@ -420,20 +421,17 @@ mod tests {
                 }
             }
         }
-        for (instructions, [narrow, wide]) in [
-            (Instructions::Portable, [20, 20]),
-            (Instructions::Avx2, [512, 128]),
-            (
-                Instructions::Avx512,
-                [2048, if logic_pays() { 1024 } else { 512 }],
-            ),
+        for (instructions, narrow, wide, wide_floats) in [
+            (Instructions::Portable, 20, 20, 20),
+            (Instructions::Avx2, 512, 128, 256),
+            (Instructions::Avx512, 2048, 512, 1024),
         ] {
             if instructions <= Instructions::detect() {
-                width::<u32>(instructions, narrow);
-                width::<u64>(instructions, wide);
-                width::<u8>(instructions, 20);
-                width::<u16>(instructions, 20);
-                width::<u128>(instructions, 20);
+                width::<u32>(instructions, narrow, narrow);
+                width::<u64>(instructions, wide, wide_floats);
+                width::<u8>(instructions, 20, 20);
+                width::<u16>(instructions, 20, 20);
+                width::<u128>(instructions, 20, 20);
             }
         }
     }
