@@ -168,9 +168,9 @@ impl CpuEngine {
                 let instructions = self.means.instructions(whole);
                 let n = keys.len();
                 if whole && n <= few::most(instructions, spec.codec.kind, W::BITS) {
-                    let (coder, then) = (spec.codec.coder(), |_, done| done);
+                    let coder = spec.codec.coder();
                     // SAFETY: the machine has the instructions, and the keys are few.
-                    let done = unsafe { few::sort(instructions, keys, &coder, then) };
+                    let done = unsafe { few::sort(instructions, keys, &coder, few::alone) };
                     return Ok(hybrid::report(n, W::BITS, reason, done));
                 }
                 let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);

@@ -450,9 +450,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             }
             self.encode(data);
             let words = data.keys_mut(self.n);
-            let done = few::sort(instructions, words, &Codec::UNSIGNED.coder(), |_, done| {
-                done
-            });
+            let coder = Codec::UNSIGNED.coder();
+            let done = few::sort(instructions, words, &coder, few::alone);
             // Of a code in several windows they show the first.
             if self.sink.windows() > 1 {
                 let mask = W::mask(&self.bits);
