@@ -276,9 +276,14 @@ unsafe fn look_all<L: Lanes, C: Coding<L>>(keys: *const L::Word, n: usize, codin
 unsafe fn look<L: Lanes, C: Coding<L>>(keys: *const L::Word, pairs: usize, coding: C) -> Order {
     // SAFETY: the caller's promise.
     unsafe {
-        let none = coding.none();
-        let codes = coding.encode(L::load_some(keys, pairs, none));
-        let next = coding.encode(L::load_some(keys.add(1), pairs, none));
+        let (codes, next) = if pairs < L::LANES {
+            let none = coding.none();
+            let codes = L::load_some(keys, pairs, none);
+            (codes, L::load_some(keys.add(1), pairs, none))
+        } else {
+            (L::load(keys), L::load(keys.add(1)))
+        };
+        let (codes, next) = (coding.encode(codes), coding.encode(next));
         Order {
             rises: L::below(codes, next) != 0,
             falls: L::below(next, codes) != 0,
