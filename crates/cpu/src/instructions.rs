@@ -81,7 +81,7 @@ pub(crate) fn stores_wait() -> bool {
 /// these.
 #[inline]
 pub(crate) fn logic_pays() -> bool {
-    // Whoever sorts by vectors has asked before what there are.
+    // Whoever sorts by vectors has asked before which ones there are.
     Machine::known().is_some_and(|machine| machine.intel)
 }
 

@@ -156,9 +156,7 @@ impl<W: Word> Vectored for Looked<'_, W> {
             }
             let order = look_all::<L, _>(start, n, Coded::<L>::new(coder));
             if order.falls {
-                for key in keys {
-                    *key = coder.encode_bijective(*key);
-                }
+                encode(keys, coder);
             }
             order
         }
@@ -173,9 +171,7 @@ impl<W: Word> Vectored for Decoded<'_, W> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        for key in self.0 {
-            *key = self.1.decode(*key);
-        }
+        decode(self.0, self.1);
     }
 }
 
@@ -318,11 +314,25 @@ fn insert<W: Word>(codes: &mut [W]) -> Order {
 
 /// The same, of any keys.
 fn insert_coded<W: Word>(keys: &mut [W], coder: &Coder<W>) -> Order {
+    encode(keys, coder);
+    let order = insert(keys);
+    decode(keys, coder);
+    order
+}
+
+/// Keys become their codes.
+#[inline(always)]
+fn encode<W: Word>(keys: &mut [W], coder: &Coder<W>) {
     keys.iter_mut()
         .for_each(|key| *key = coder.encode_bijective(*key));
-    let order = insert(keys);
-    keys.iter_mut().for_each(|key| *key = coder.decode(*key));
-    order
+}
+
+/// Codes become keys again.
+#[inline(always)]
+fn decode<W: Word>(codes: &mut [W], coder: &Coder<W>) {
+    codes
+        .iter_mut()
+        .for_each(|code| *code = coder.decode(*code));
 }
 
 /// Order that neighbours show. Those of a few keys mostly show that there is none.

@@ -13,7 +13,7 @@ use super::coding::Codes;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 
-/// Sorts codes; or returns false and has written nothing, for there are no vectors for them.
+/// Sorts codes, at least one; or returns false and has written nothing, for there are no vectors for them.
 ///
 /// # Safety
 /// The machine has the instructions.
