@@ -290,7 +290,7 @@ impl Engine for CpuEngine {
                 };
                 let measure = Measure {
                     n,
-                    shape: local::Shape::new(self.means.instructions(whole), key, payload),
+                    shape: local::Shape::new(self.means.instructions(whole), whole, key, payload),
                     made: shape.argsort,
                 };
                 (

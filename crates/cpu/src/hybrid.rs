@@ -403,7 +403,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
     fn shape(&self, means: &Means) -> Shape {
         let payload = self.payload.bytes();
-        Shape::new(means.instructions(self.whole), size_of::<W>(), payload)
+        let instructions = means.instructions(self.whole);
+        Shape::new(instructions, self.whole, size_of::<W>(), payload)
     }
 
     /// Whether runs of such records can be merged where there are vectors: keys alone, as they lie in memory.

@@ -1,11 +1,12 @@
 //! Vectors of words, as wide as the machine's instructions, and code compiled for each kind.
 
-use sweepsort_core::Word;
+use sweepsort_core::{Width, Word};
 
 use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::splitters::Tree;
 
+mod any;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -48,6 +49,8 @@ pub(crate) trait Sorted: Copy {
 pub(crate) trait Rests: Sorted {
     /// A key.
     type Key: Word;
+    /// Rests are below that.
+    const END: u128 = 1 << Self::Word::BITS;
     /// Squares of words, as many in a row as 128 bits have room for.
     const SQUARE: usize = 16 / size_of::<Self::Word>();
 
@@ -66,12 +69,15 @@ pub(crate) trait Rests: Sorted {
     unsafe fn keys(rests: *const Self::Word, base: Self::Key, to: *mut Self::Key);
 }
 
-/// One kind of vector.
-pub(crate) trait Lanes: Sorted {
+/// Vectors of keys, as bins take them.
+pub(crate) trait Keys: Sorted {
+    /// Does some work in a function of its own, which has all registers to itself.
+    unsafe fn apart<T: AnyVectored>(work: T) -> T::Output;
+
     /// Vectors of rests, where such words are the keys.
     type Rests: Rests<Key = Self::Word>;
     /// Vectors of numbers.
-    type Numbers: Lanes<Word = u32>;
+    type Numbers: Keys<Word = u32>;
     /// The same vectors, of distances: of words from a base, which need not use all bits.
     type Distances: Sorted<Word = Self::Word, Vector = Self::Vector>;
 
@@ -81,7 +87,6 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn and(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn or(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    unsafe fn xor(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Shifted up by fewer bits than a lane has.
     unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Shifted down.
@@ -104,12 +109,6 @@ pub(crate) trait Lanes: Sorted {
     unsafe fn places(keys: Self::Vector, placing: &Placing<Self::Word>) -> Self::Vector;
     /// Stores the lowest 32 bits of each lane.
     unsafe fn store_32(to: *mut u32, vector: Self::Vector);
-    /// Stores the lowest 16 bits of each lane.
-    unsafe fn store_16(to: *mut u16, vector: Self::Vector);
-    /// Numbers of 16 bits, widened to a lane each.
-    unsafe fn load_16(from: *const u16) -> Self::Vector;
-    /// A bit for each lane whose number, below 256, is in a set: bit `i % 64` of word `i / 64` tells of `i`.
-    unsafe fn among(set: &[u64; 4], numbers: Self::Vector) -> u32;
     /// Whether there are instructions to pick payloads.
     const PICKS: bool;
     /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`
@@ -128,6 +127,17 @@ pub(crate) trait Lanes: Sorted {
     }
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
+}
+
+/// One kind of vectors that a machine may have.
+pub(crate) trait Lanes: Keys {
+    unsafe fn xor(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Stores the lowest 16 bits of each lane.
+    unsafe fn store_16(to: *mut u16, vector: Self::Vector);
+    /// Numbers of 16 bits, widened to a lane each.
+    unsafe fn load_16(from: *const u16) -> Self::Vector;
+    /// A bit for each lane whose number, below 256, is in a set: bit `i % 64` of word `i / 64` tells of `i`.
+    unsafe fn among(set: &[u64; 4], numbers: Self::Vector) -> u32;
     /// The first lanes of both, then the second ones, and so on: two vectors.
     unsafe fn zip(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2];
     /// How many of a tree's bounds are below each of `n` codes: of as many as are whole vectors, or of
@@ -177,6 +187,57 @@ pub(crate) trait Vectored {
     /// # Safety
     /// The machine has the lanes' instructions.
     unsafe fn run<L: Lanes>(self) -> Self::Output;
+}
+
+/// Work that is compiled for vectors of keys, those that every machine has among them.
+pub(crate) trait AnyVectored {
+    type Output;
+    /// Whether those serve. If not, the work is compiled for others alone.
+    const ANY: bool;
+
+    /// Does the work. To be inlined, so that it is compiled with the lanes' instructions.
+    ///
+    /// # Safety
+    /// The machine has the lanes' instructions.
+    unsafe fn run<L: Keys>(self) -> Self::Output;
+}
+
+/// The same work, where the machine has more than those.
+struct ByLanes<T>(T);
+
+impl<T: AnyVectored> Vectored for ByLanes<T> {
+    type Output = T::Output;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> T::Output {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.run::<L>() }
+    }
+}
+
+/// Does some work by vectors of words as wide as `W`, if only by those of any machine; or returns the work, for words have other
+/// widths.
+///
+/// # Safety
+/// As [`by_vectors`].
+pub(crate) unsafe fn by_any_vectors<W: Word, T: AnyVectored>(
+    instructions: Instructions,
+    work: T,
+) -> Result<T::Output, T> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let work = match by_vectors::<W, _>(instructions, ByLanes(work)) {
+            Ok(done) => return Ok(done),
+            Err(ByLanes(work)) => work,
+        };
+        if const { T::ANY && matches!(W::WIDTH, Width::W32) } {
+            return Ok(work.run::<any::Any32>());
+        }
+        if const { T::ANY && matches!(W::WIDTH, Width::W64) } {
+            return Ok(work.run::<any::Any64>());
+        }
+        Err(work)
+    }
 }
 
 /// Work that can be done without vectors, too.

@@ -27,16 +27,16 @@ use sweepsort_core::Word;
 use crate::classify::BucketBits;
 use crate::columns::{Columns, Payload, Pieces};
 use crate::instructions::{Instructions, stores_wait};
-use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::lanes::{Lanes, Vectored, by_any_vectors, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
 use crate::room::Room;
 use crate::source::Sink;
 use crate::tuning::{
-    BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, FIRST_BITS,
-    FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES,
-    ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES,
-    QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, WHOLE_SLOTS_BYTES,
+    ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
+    BUCKETS_PER_WORKER, FIRST_BITS, FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS,
+    LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS,
+    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, WHOLE_SLOTS_BYTES,
 };
 use beside::Beside;
 use joined::Joined;
@@ -52,7 +52,11 @@ pub(crate) struct Shape {
     slot: usize,
     /// Whether they are keys alone.
     keys: bool,
-    /// Whether they can be sorted by vectors.
+    /// Whether they can be sorted in bins.
+    bins: bool,
+    /// Fewer of them are not.
+    bins_from: usize,
+    /// Whether they can be sorted by vectors that not every machine has.
     vectors: bool,
     /// Whether many are cut in parts for bins: keys alone, by vectors that compress.
     parts: bool,
@@ -62,23 +66,36 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Records of a key of `key` bytes and a payload of `payload`.
-    pub(crate) fn new(instructions: Instructions, key: usize, payload: usize) -> Self {
-        let vectors = instructions > Instructions::Portable && (key == 4 || key == 8);
+    /// Records of a key of `key` bytes and a payload of `payload`, `whole` if they are sorted by all bits of the key.
+    pub(crate) fn new(instructions: Instructions, whole: bool, key: usize, payload: usize) -> Self {
+        let vectors = whole && instructions > Instructions::Portable && (key == 4 || key == 8);
+        let bins = vectors || whole && (key == 4 || key == 8 && payload == 0);
         Shape {
             record: key + payload,
             slot: match (key, payload) {
-                (4, 8) | (8, 4 | 8) if vectors => pairs::SLOT_BYTES,
+                (4, 8) | (8, 4 | 8) if bins => pairs::SLOT_BYTES,
+                (4, 4) if bins && !vectors => pairs::SLOT_BYTES,
                 _ => key + payload,
             },
             keys: payload == 0,
+            bins,
+            bins_from: match key {
+                _ if vectors => 0,
+                4 => ANY_BINS_FROM_32,
+                _ => ANY_BINS_FROM_64,
+            },
             vectors,
             parts: vectors && payload == 0 && instructions == Instructions::Avx512,
             fewer_sampled: vectors && (key == 4 || instructions == Instructions::Avx512),
         }
     }
 
-    /// Whether they are keys alone that can be sorted by vectors.
+    /// Whether `n` of them are worth a try in bins.
+    fn takes_bins(self, n: usize) -> bool {
+        self.bins && n >= self.bins_from
+    }
+
+    /// Whether they are keys alone that can be sorted by vectors that not every machine has.
     pub(crate) fn is_keys_for_vectors(self) -> bool {
         self.vectors && self.keys
     }
@@ -86,7 +103,7 @@ impl Shape {
     /// Bytes of memory for a bucket of `n` records.
     pub(crate) fn bytes(self, n: usize) -> usize {
         let passes = n * self.record + 16;
-        match self.vectors {
+        match self.bins {
             true if self.in_parts(n) => quick::parts_bytes(n, self.record),
             true => bins::bytes(n, self.record).max(passes),
             false => passes,
@@ -109,7 +126,7 @@ impl Shape {
 
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
-        match self.vectors {
+        match self.bins {
             true if self.in_parts(n) => quick::parts_bytes(n, self.record) <= ONE_PARTS_BYTES,
             true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
@@ -147,7 +164,7 @@ impl Shape {
     /// within a second level cache.
     fn most_cached(self, bytes: usize, cache: usize) -> usize {
         let most = self.most_records(bytes);
-        if self.is_keys_for_vectors() && self.record == 4 {
+        if self.bins && self.keys && self.record == 4 {
             return most.min(self.most_records(cache / 4 * LOCAL_CACHE_FOURTHS));
         }
         match self.slot < self.record {
@@ -159,7 +176,7 @@ impl Shape {
 
     /// As many as bring even buckets well into the cache and give every worker some.
     pub(crate) fn even_bits(self, n: usize, threads: usize) -> u32 {
-        let bucket = match self.vectors {
+        let bucket = match self.bins {
             true => bins::most_records(BUCKET_SLOTS_BYTES, self.slot),
             false => BUCKET_BYTES / self.record,
         };
@@ -186,7 +203,7 @@ impl Shape {
     pub(crate) fn most_records(self, bytes: usize) -> usize {
         let passes = bytes.saturating_sub(16) / self.record;
         match bins::most_records(bytes, self.slot) {
-            most if self.vectors && most > 0 => most.min(passes),
+            most if self.bins && most > 0 => most.min(passes),
             _ => passes.min(PASSES_BYTES / self.record),
         }
     }
@@ -363,7 +380,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         to: Columns<W, P>,
         own: *mut u8,
     ) -> bool {
-        if self.crowding.waits() {
+        if !self.shape.takes_bins(n) || self.crowding.waits() {
             return false;
         }
         let bucket = Beside {
@@ -376,16 +393,18 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             bytes: self.bytes,
             fetches: stores_wait(),
         };
+        // The oldest vectors have too few lanes of 64 bits.
+        let joined = const { Room::<W, P>::BYTES == 8 } && self.shape.vectors;
         // SAFETY: the caller's promise.
         let done = unsafe {
-            if const { Room::<W, P>::BYTES == 8 } {
+            if joined {
                 by_vectors::<u64, _>(self.instructions, Joined(bucket)).unwrap_or(false)
             } else {
-                by_vectors::<W, _>(self.instructions, Pairs(bucket)).unwrap_or(false)
+                by_any_vectors::<W, _>(self.instructions, Pairs(bucket)).unwrap_or(false)
             }
         };
         // What is refused as words need not be crowded: columns tell.
-        if done || const { Room::<W, P>::BYTES != 8 } {
+        if done || !joined {
             self.crowding.note(done);
         }
         done
@@ -403,6 +422,9 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         own: *mut u8,
     ) -> bool {
         let n = from.len();
+        if !self.shape.takes_bins(n) {
+            return false;
+        }
         // SAFETY: the caller's promise.
         unsafe {
             let quick_bytes = match (self.instructions, W::BITS) {
@@ -552,7 +574,7 @@ unsafe fn in_bins<W: Word, P: Payload>(
         fetches,
     };
     // SAFETY: the caller's promise.
-    unsafe { by_vectors::<W, _>(instructions, bucket) }.unwrap_or(false)
+    unsafe { by_any_vectors::<W, _>(instructions, bucket) }.unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -563,6 +585,12 @@ mod tests {
     use super::*;
     use crate::columns::{Bytes, Fixed, Nothing};
     use crate::placing::Placing;
+
+    /// The instructions that this machine has.
+    fn all() -> impl Iterator<Item = Instructions> {
+        use Instructions::{Avx2, Avx512, Portable};
+        { [Portable, Avx2, Avx512].into_iter() }.filter(|&one| one <= Instructions::detect())
+    }
 
     /// Keys of `n` records, by a multiplier that spreads them over `range`.
     fn spread<W: Word>(n: usize, range: u128) -> Vec<W> {
@@ -595,7 +623,7 @@ mod tests {
         // Others' places lie before and behind.
         const BESIDE: usize = 64;
         let (mut all, mut to_held) = (vec![W::ZERO; n + 2 * BESIDE], vec![0u8; n * bytes]);
-        let room = Shape::new(Instructions::Avx512, size_of::<W>(), bytes).bytes(n);
+        let room = Shape::new(Instructions::Avx512, true, size_of::<W>(), bytes).bytes(n);
         let mut memory = vec![0u128; room.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
         let pieces = [0..n / 3, n / 3..n];
@@ -668,16 +696,13 @@ mod tests {
                 // One key far from all others, which crowd.
                 let mut crowd: Vec<W> = spread(n, n as u128);
                 crowd[n / 2] = W::MAX;
-                let sorted = check(instructions, &crowd, Fixed::<4>);
+                let sorted = check(instructions, &crowd, Nothing);
                 assert_eq!(sorted, n <= 33, "{instructions:?}: a crowd of {n}");
             }
         }
-        let best = Instructions::detect();
-        for instructions in [Instructions::Avx2, Instructions::Avx512] {
-            if instructions <= best {
-                width::<u32>(instructions);
-                width::<u64>(instructions);
-            }
+        for instructions in all() {
+            width::<u32>(instructions);
+            width::<u64>(instructions);
         }
     }
 
@@ -685,7 +710,8 @@ mod tests {
     #[test]
     fn halves_of_keys_are_enough() {
         const BINS: u128 = 1 << 12;
-        fn width<W: Word>(instructions: Instructions, range: u128, least: u128) -> bool {
+        /// How wide bins are taken to be.
+        fn width<W: Word>(instructions: Instructions, range: u128, least: u128) -> u128 {
             let placing = Placing::new(W::ZERO, W::truncate(range), BINS as usize);
             let start =
                 |bin: u128| (bin << (W::BITS - placing.zeros)).div_ceil(u128::from(placing.scale));
@@ -707,21 +733,21 @@ mod tests {
             keys.reverse();
             let widest = start(1);
             assert!(check(instructions, &keys, Nothing), "{widest} from {least}");
-            halves::serve(placing)
+            bases::width(placing)
         }
-        let best = Instructions::detect();
-        for instructions in [Instructions::Avx2, Instructions::Avx512] {
-            if instructions <= best {
-                let narrow = (0..60).step_by(4).filter(|above| {
-                    let range = BINS * ((1 << 16) - 40 + above);
-                    width::<u32>(instructions, range, (1 << 32) - 1 - range);
-                    width::<u32>(instructions, range, 7)
-                });
-                let narrow: Vec<u128> = narrow.collect();
-                assert_eq!(narrow, [0, 4, 8, 12, 16, 20, 24]);
-                let range = BINS * ((1 << 32) - (1 << 21));
-                assert!(width::<u64>(instructions, range, (1 << 63) + 7));
-                assert!(!width::<u64>(instructions, BINS << 32, 7));
+        for instructions in all() {
+            let narrow = (0..60).step_by(4).filter(|above| {
+                let range = BINS * ((1 << 16) - 40 + above);
+                width::<u32>(instructions, range, (1 << 32) - 1 - range);
+                width::<u32>(instructions, range, 7) < 1 << 16
+            });
+            let narrow: Vec<u128> = narrow.collect();
+            assert_eq!(narrow, [0, 4, 8, 12, 16, 20, 24]);
+            // About 2^32, and what floats of 32 bits have.
+            for end in [1 << 32, 0x7f00_0000] {
+                let range = BINS * (end - (1 << 21));
+                assert!(width::<u64>(instructions, range, (1 << 63) + 7) < end);
+                assert!(width::<u64>(instructions, BINS * end, 7) >= end);
             }
         }
     }
@@ -744,16 +770,23 @@ mod tests {
                 asm!("ldmxcsr [{}]", in(reg) &raw const before, options(nostack));
             }
         }
-        for instructions in [Instructions::Avx2, Instructions::Avx512] {
-            if instructions <= Instructions::detect() {
-                for (n, range) in [(300, 1 << 12), (10_000, 1 << 20), (10_000, 1 << 50)] {
-                    let keys: Vec<u64> = spread(n, range);
-                    without_denormals(|| {
-                        check(instructions, &keys, Nothing);
-                        check(instructions, &keys, Fixed::<8>);
-                    });
-                }
+        fn width<W: Word>(instructions: Instructions) {
+            for (n, range) in [
+                (300, 1 << 12),
+                (10_000, 1 << 20),
+                (10_000, 1 << 31),
+                (10_000, 1 << 50),
+            ] {
+                let keys: Vec<W> = spread(n, range);
+                without_denormals(|| {
+                    check(instructions, &keys, Nothing);
+                    check(instructions, &keys, Fixed::<8>);
+                });
             }
+        }
+        for instructions in all() {
+            width::<u32>(instructions);
+            width::<u64>(instructions);
         }
     }
 
@@ -774,7 +807,7 @@ mod tests {
             (8, 64, 1 << 20, 100_170, 100_170, 8),
         ] {
             let key = record.min(8);
-            let shape = Shape::new(Instructions::Avx512, key, record - key);
+            let shape = Shape::new(Instructions::Avx512, true, key, record - key);
             // The most records in so many bits, and the bits for one more.
             let ends = (8..bits_most).map(|bits| (cached, bits, bits + 1));
             let in_cache = match cached < most {
@@ -807,7 +840,7 @@ mod tests {
             (Avx2, 8, 10_000_000, 2, (8, 8)),
             (Portable, 4, 10_000_000, 2, (8, 8)),
         ] {
-            let shape = Shape::new(instructions, record, 0);
+            let shape = Shape::new(instructions, true, record, 0);
             let found = shape.first_bits(n, threads, LOCAL_BYTES, 2 << 20);
             let found = (found.even, found.sampled);
             assert_eq!(found, expected, "{instructions:?} {record} {n} {threads}");
@@ -817,7 +850,7 @@ mod tests {
     /// Many threads share what memory there is for local sorts; too little for slots is refused.
     #[test]
     fn little_memory_is_not_for_bins() {
-        let shape = Shape::new(Instructions::detect(), 4, 4);
+        let shape = Shape::new(Instructions::Avx512, true, 4, 4);
         for bytes in [100, 10_000, 18_495] {
             assert_eq!(shape.most_records(bytes), (bytes - 16) / 8);
             let (mut keys, mut values) = ([2u32, 1], [0u32; 2]);
@@ -837,7 +870,7 @@ mod tests {
     fn other_keys_are_not_for_bins() {
         let keys = [3u16, 1, 2];
         assert!(!check(Instructions::detect(), &keys, Nothing));
-        let keys = [3u32, 1, 2];
-        assert!(!check(Instructions::Portable, &keys, Nothing));
+        let keys = [3u64, 1, 2];
+        assert!(!check(Instructions::Portable, &keys, Fixed::<8>));
     }
 }

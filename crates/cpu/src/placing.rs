@@ -2,7 +2,7 @@
 
 use sweepsort_core::Word;
 
-use crate::lanes::Lanes;
+use crate::lanes::Keys;
 
 /// Keys whose places are computed together, at most.
 pub(crate) const STRIP: usize = 256;
@@ -45,7 +45,7 @@ impl<W: Word> Placing<W> {
     #[inline(always)]
     pub(crate) fn of(&self, key: W) -> usize {
         let distance = upper_32(key.wrapping_sub(self.least) << self.zeros);
-        ((distance * self.scale) >> 32) as usize
+        ((distance * u64::from(self.scale as u32)) >> 32) as usize
     }
 
     /// Calls `put` with each stretch of `n` keys and their places, until it returns false: the number of
@@ -54,7 +54,7 @@ impl<W: Word> Placing<W> {
     /// # Safety
     /// There are `n` keys, and the machine has the lanes' instructions.
     #[inline(always)]
-    pub(crate) unsafe fn each<L: Lanes<Word = W>>(
+    pub(crate) unsafe fn each<L: Keys<Word = W>>(
         &self,
         keys: *const W,
         n: usize,

@@ -49,6 +49,15 @@ pub(crate) const IN_CACHE_BYTES: usize = 8 << 10;
 /// So many words before one is asked to show another window of its code, what that takes is fetched.
 pub(crate) const FORESEEN: usize = 32;
 
+/// Up to so many lanes, bins of which none has more than 12 keys are sorted as 12 rows: of more bins one mostly has more.
+pub(crate) const ROWS_12_LANES: usize = 8;
+
+/// By vectors that every machine has, fewer keys of 32 bits are sorted in passes instead of bins.
+pub(crate) const ANY_BINS_FROM_32: usize = 256;
+
+/// The same of 64 bits, which such vectors have two of.
+pub(crate) const ANY_BINS_FROM_64: usize = 2048;
+
 /// After a bucket whose keys crowd, at most so many go without a try in bins.
 pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 

@@ -5,7 +5,7 @@ use std::convert::identity;
 
 use sweepsort_core::{Width, Word};
 
-use super::{Lanes, Rests, Sorted, Vectored, VectoredOrNot};
+use super::{AnyVectored, ByLanes, Keys, Lanes, Rests, Sorted, Vectored, VectoredOrNot};
 use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::splitters::Tree;
@@ -80,6 +80,7 @@ unsafe fn by_lanes<W: Lanes, H: Lanes, T: Vectored, R>(
 }
 
 /// Work compiled for AVX-512.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn wide<L: Lanes, T: Vectored>(work: T) -> T::Output {
     // SAFETY: the caller's promise.
@@ -87,6 +88,7 @@ unsafe fn wide<L: Lanes, T: Vectored>(work: T) -> T::Output {
 }
 
 /// Work compiled for AVX2.
+#[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn half<L: Lanes, T: Vectored>(work: T) -> T::Output {
     // SAFETY: the caller's promise.
@@ -174,7 +176,13 @@ impl Sorted for Wide32 {
     }
 }
 
-impl Lanes for Wide32 {
+impl Keys for Wide32 {
+    #[inline(always)]
+    unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
+        // SAFETY: the caller's promise.
+        unsafe { wide::<Self, _>(ByLanes(work)) }
+    }
+
     type Rests = Wide16;
     type Numbers = Wide32;
     type Distances = Wide32;
@@ -208,7 +216,6 @@ impl Lanes for Wide32 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         splat(word: u32) -> __m512i { _mm512_set1_epi32(word as i32) }
         load(from: *const u32) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u32>) -> __m512i {
@@ -220,6 +227,46 @@ impl Lanes for Wide32 {
             _mm512_mask_blend_epi32(0xaaaa, even, odd)
         }
         store_32(to: *mut u32, vector: __m512i) { Self::store(to, vector) }
+        shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
+        load_row(from: *const u32, counts: __m512i, row: u8, others: __m512i) -> __m512i {
+            let row = _mm512_set1_epi32(i32::from(row));
+            let full = _mm512_cmpgt_epu32_mask(counts, row);
+            _mm512_mask_loadu_epi32(others, full, from.cast())
+        }
+        pad(a: __m512i, counts: __m512i, row: u8, others: __m512i) -> __m512i {
+            let row = _mm512_set1_epi32(i32::from(row));
+            let full = _mm512_cmpgt_epu32_mask(counts, row);
+            _mm512_mask_mov_epi32(others, full, a)
+        }
+        transpose(rows: &mut [__m512i]) {
+            let r: &mut [__m512i; 16] = rows.try_into().unwrap_unchecked();
+            // Within quarters, then the quarters themselves.
+            for four in r.as_chunks_mut::<4>().0 {
+                Self::turn_squares(four);
+            }
+            for i in 0..4 {
+                let [a, b, c, d] = [r[i], r[4 + i], r[8 + i], r[12 + i]];
+                let (ab, cd) = (
+                    _mm512_shuffle_i32x4::<0x88>(a, b),
+                    _mm512_shuffle_i32x4::<0x88>(c, d),
+                );
+                let (ab_odd, cd_odd) = (
+                    _mm512_shuffle_i32x4::<0xdd>(a, b),
+                    _mm512_shuffle_i32x4::<0xdd>(c, d),
+                );
+                r[i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
+                r[4 + i] = _mm512_shuffle_i32x4::<0x88>(ab_odd, cd_odd);
+                r[8 + i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+                r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
+            }
+        }
+    }
+}
+
+impl Lanes for Wide32 {
+    instructions! {
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         store_16(to: *mut u16, vector: __m512i) {
             _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(vector))
         }
@@ -255,40 +302,6 @@ impl Lanes for Wide32 {
             ]
         }
         turned(a: __m512i) -> __m512i { Self::swap::<15>(a) }
-        shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u32, counts: __m512i, row: u8, others: __m512i) -> __m512i {
-            let row = _mm512_set1_epi32(i32::from(row));
-            let full = _mm512_cmpgt_epu32_mask(counts, row);
-            _mm512_mask_loadu_epi32(others, full, from.cast())
-        }
-        pad(a: __m512i, counts: __m512i, row: u8, others: __m512i) -> __m512i {
-            let row = _mm512_set1_epi32(i32::from(row));
-            let full = _mm512_cmpgt_epu32_mask(counts, row);
-            _mm512_mask_mov_epi32(others, full, a)
-        }
-        transpose(rows: &mut [__m512i]) {
-            let r: &mut [__m512i; 16] = rows.try_into().unwrap_unchecked();
-            // Within quarters, then the quarters themselves.
-            for four in r.as_chunks_mut::<4>().0 {
-                Self::turn_squares(four);
-            }
-            for i in 0..4 {
-                let [a, b, c, d] = [r[i], r[4 + i], r[8 + i], r[12 + i]];
-                let (ab, cd) = (
-                    _mm512_shuffle_i32x4::<0x88>(a, b),
-                    _mm512_shuffle_i32x4::<0x88>(c, d),
-                );
-                let (ab_odd, cd_odd) = (
-                    _mm512_shuffle_i32x4::<0xdd>(a, b),
-                    _mm512_shuffle_i32x4::<0xdd>(c, d),
-                );
-                r[i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
-                r[4 + i] = _mm512_shuffle_i32x4::<0x88>(ab_odd, cd_odd);
-                r[8 + i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
-                r[12 + i] = _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd);
-            }
-        }
         zip(a: __m512i, b: __m512i) -> [__m512i; 2] {
             let [low, high] = const { &zipped(1) };
             [
@@ -341,7 +354,13 @@ impl Sorted for Wide64 {
     }
 }
 
-impl Lanes for Wide64 {
+impl Keys for Wide64 {
+    #[inline(always)]
+    unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
+        // SAFETY: the caller's promise.
+        unsafe { wide::<Self, _>(ByLanes(work)) }
+    }
+
     type Rests = Wide32;
     type Numbers = Wide32;
     type Distances = WideFloats;
@@ -384,7 +403,6 @@ impl Lanes for Wide64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
         load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u64>) -> __m512i {
@@ -397,40 +415,6 @@ impl Lanes for Wide64 {
         store_32(to: *mut u32, vector: __m512i) {
             _mm256_storeu_si256(to.cast(), _mm512_cvtepi64_epi32(vector))
         }
-        store_16(to: *mut u16, vector: __m512i) {
-            _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
-        }
-        load_16(from: *const u16) -> __m512i {
-            _mm512_cvtepu16_epi64(_mm_loadu_si128(from.cast()))
-        }
-        among(set: &[u64; 4], numbers: __m512i) -> u32 {
-            let set = _mm512_castsi256_si512(_mm256_loadu_si256(set.as_ptr().cast()));
-            let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(numbers), set);
-            let bits = _mm512_and_si512(numbers, _mm512_set1_epi64(63));
-            let bits = _mm512_srlv_epi64(words, bits);
-            u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
-        }
-        swap<const X: usize>(a: __m512i) -> __m512i {
-            // A lane is two of 32 bits.
-            match X {
-                1 => Wide32::swap::<2>(a),
-                2 => Wide32::swap::<4>(a),
-                3 => Wide32::swap::<6>(a),
-                4 => Wide32::swap::<8>(a),
-                5 => Wide32::swap::<10>(a),
-                6 => Wide32::swap::<12>(a),
-                7 => Wide32::swap::<14>(a),
-                _ => unreachable!("eight lanes"),
-            }
-        }
-        trade<const X: usize>(a: __m512i, b: __m512i) -> [__m512i; 2] {
-            match X {
-                1 => Wide32::trade::<2>(a, b),
-                2 => Wide32::trade::<4>(a, b),
-                _ => Wide32::trade::<8>(a, b),
-            }
-        }
-        turned(a: __m512i) -> __m512i { Self::swap::<7>(a) }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u64, counts: __m512i, row: u8, others: __m512i) -> __m512i {
@@ -466,6 +450,47 @@ impl Lanes for Wide64 {
                 r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
             }
         }
+        part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
+    }
+}
+
+impl Lanes for Wide64 {
+    instructions! {
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
+        store_16(to: *mut u16, vector: __m512i) {
+            _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
+        }
+        load_16(from: *const u16) -> __m512i {
+            _mm512_cvtepu16_epi64(_mm_loadu_si128(from.cast()))
+        }
+        among(set: &[u64; 4], numbers: __m512i) -> u32 {
+            let set = _mm512_castsi256_si512(_mm256_loadu_si256(set.as_ptr().cast()));
+            let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(numbers), set);
+            let bits = _mm512_and_si512(numbers, _mm512_set1_epi64(63));
+            let bits = _mm512_srlv_epi64(words, bits);
+            u32::from(_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)))
+        }
+        swap<const X: usize>(a: __m512i) -> __m512i {
+            // A lane is two of 32 bits.
+            match X {
+                1 => Wide32::swap::<2>(a),
+                2 => Wide32::swap::<4>(a),
+                3 => Wide32::swap::<6>(a),
+                4 => Wide32::swap::<8>(a),
+                5 => Wide32::swap::<10>(a),
+                6 => Wide32::swap::<12>(a),
+                7 => Wide32::swap::<14>(a),
+                _ => unreachable!("eight lanes"),
+            }
+        }
+        trade<const X: usize>(a: __m512i, b: __m512i) -> [__m512i; 2] {
+            match X {
+                1 => Wide32::trade::<2>(a, b),
+                2 => Wide32::trade::<4>(a, b),
+                _ => Wide32::trade::<8>(a, b),
+            }
+        }
+        turned(a: __m512i) -> __m512i { Self::swap::<7>(a) }
         zip(a: __m512i, b: __m512i) -> [__m512i; 2] {
             let [low, high] = const { &zipped(2) };
             [
@@ -476,7 +501,6 @@ impl Lanes for Wide64 {
         search(tree: &Tree<u64>, codes: *const u64, n: usize, below: *mut u8) -> usize {
             search::wide64(tree, codes, n - n % Self::LANES, below)
         }
-        part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
         load_some(from: *const u64, count: usize, others: __m512i) -> __m512i {
             let some = first::<8>(count) as u8;
             _mm512_mask_loadu_epi64(others, some, from.cast())
@@ -522,7 +546,13 @@ impl Sorted for Half32 {
     }
 }
 
-impl Lanes for Half32 {
+impl Keys for Half32 {
+    #[inline(always)]
+    unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
+        // SAFETY: the caller's promise.
+        unsafe { half::<Self, _>(ByLanes(work)) }
+    }
+
     type Rests = Half16;
     type Numbers = Half32;
     type Distances = Half32;
@@ -540,7 +570,6 @@ impl Lanes for Half32 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         splat(word: u32) -> __m256i { _mm256_set1_epi32(word as i32) }
         load(from: *const u32) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u32>) -> __m256i {
@@ -552,6 +581,34 @@ impl Lanes for Half32 {
             _mm256_blend_epi32::<0xaa>(even, odd)
         }
         store_32(to: *mut u32, vector: __m256i) { Self::store(to, vector) }
+        shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
+        load_row(from: *const u32, counts: __m256i, row: u8, others: __m256i) -> __m256i {
+            let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
+            let words = _mm256_maskload_epi32(from.cast(), full);
+            _mm256_blendv_epi8(others, words, full)
+        }
+        pad(a: __m256i, counts: __m256i, row: u8, others: __m256i) -> __m256i {
+            let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
+            _mm256_blendv_epi8(others, a, full)
+        }
+        transpose(rows: &mut [__m256i]) {
+            let r: &mut [__m256i; 8] = rows.try_into().unwrap_unchecked();
+            for four in r.as_chunks_mut::<4>().0 {
+                Self::turn_squares(four);
+            }
+            for i in 0..4 {
+                let (a, b) = (r[i], r[4 + i]);
+                r[i] = _mm256_permute2x128_si256::<0x20>(a, b);
+                r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
+            }
+        }
+    }
+}
+
+impl Lanes for Half32 {
+    instructions! {
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         store_16(to: *mut u16, vector: __m256i) {
             // The lower half of each lane within both halves of the vector, and those together.
             let lower = _mm256_set1_epi64x(0x0d0c_0908_0504_0100);
@@ -599,28 +656,6 @@ impl Lanes for Half32 {
             }
         }
         turned(a: __m256i) -> __m256i { Self::swap::<7>(a) }
-        shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u32, counts: __m256i, row: u8, others: __m256i) -> __m256i {
-            let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
-            let words = _mm256_maskload_epi32(from.cast(), full);
-            _mm256_blendv_epi8(others, words, full)
-        }
-        pad(a: __m256i, counts: __m256i, row: u8, others: __m256i) -> __m256i {
-            let full = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(i32::from(row)));
-            _mm256_blendv_epi8(others, a, full)
-        }
-        transpose(rows: &mut [__m256i]) {
-            let r: &mut [__m256i; 8] = rows.try_into().unwrap_unchecked();
-            for four in r.as_chunks_mut::<4>().0 {
-                Self::turn_squares(four);
-            }
-            for i in 0..4 {
-                let (a, b) = (r[i], r[4 + i]);
-                r[i] = _mm256_permute2x128_si256::<0x20>(a, b);
-                r[4 + i] = _mm256_permute2x128_si256::<0x31>(a, b);
-            }
-        }
         zip(a: __m256i, b: __m256i) -> [__m256i; 2] {
             let (low, high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
             [
@@ -683,7 +718,13 @@ impl Sorted for Half64 {
     }
 }
 
-impl Lanes for Half64 {
+impl Keys for Half64 {
+    #[inline(always)]
+    unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
+        // SAFETY: the caller's promise.
+        unsafe { half::<Self, _>(ByLanes(work)) }
+    }
+
     type Rests = Half32;
     type Numbers = Half32;
     type Distances = HalfFloats;
@@ -701,7 +742,6 @@ impl Lanes for Half64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
         load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u64>) -> __m256i {
@@ -716,6 +756,39 @@ impl Lanes for Half64 {
             let words = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(vector, even));
             _mm_storeu_si128(to.cast(), words)
         }
+        shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
+        shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
+        load_row(from: *const u64, counts: __m256i, row: u8, others: __m256i) -> __m256i {
+            let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
+            let words = _mm256_maskload_epi64(from.cast(), full);
+            _mm256_blendv_epi8(others, words, full)
+        }
+        pad(a: __m256i, counts: __m256i, row: u8, others: __m256i) -> __m256i {
+            let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
+            _mm256_blendv_epi8(others, a, full)
+        }
+        transpose(rows: &mut [__m256i]) {
+            let r: &mut [__m256i; 4] = rows.try_into().unwrap_unchecked();
+            let (a, b) = (
+                _mm256_unpacklo_epi64(r[0], r[1]),
+                _mm256_unpackhi_epi64(r[0], r[1]),
+            );
+            let (c, d) = (
+                _mm256_unpacklo_epi64(r[2], r[3]),
+                _mm256_unpackhi_epi64(r[2], r[3]),
+            );
+            r[0] = _mm256_permute2x128_si256::<0x20>(a, c);
+            r[1] = _mm256_permute2x128_si256::<0x20>(b, d);
+            r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
+            r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
+        }
+        part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
+    }
+}
+
+impl Lanes for Half64 {
+    instructions! {
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         store_16(to: *mut u16, vector: __m256i) {
             // The lowest quarter of each lane within both halves of the vector, and those together.
             let lowest = _mm256_shuffle_epi8(vector, _mm256_set1_epi32(0x0908_0100));
@@ -750,32 +823,6 @@ impl Lanes for Half64 {
             }
         }
         turned(a: __m256i) -> __m256i { Self::swap::<3>(a) }
-        shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
-        shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
-        load_row(from: *const u64, counts: __m256i, row: u8, others: __m256i) -> __m256i {
-            let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
-            let words = _mm256_maskload_epi64(from.cast(), full);
-            _mm256_blendv_epi8(others, words, full)
-        }
-        pad(a: __m256i, counts: __m256i, row: u8, others: __m256i) -> __m256i {
-            let full = _mm256_cmpgt_epi64(counts, _mm256_set1_epi64x(i64::from(row)));
-            _mm256_blendv_epi8(others, a, full)
-        }
-        transpose(rows: &mut [__m256i]) {
-            let r: &mut [__m256i; 4] = rows.try_into().unwrap_unchecked();
-            let (a, b) = (
-                _mm256_unpacklo_epi64(r[0], r[1]),
-                _mm256_unpackhi_epi64(r[0], r[1]),
-            );
-            let (c, d) = (
-                _mm256_unpacklo_epi64(r[2], r[3]),
-                _mm256_unpackhi_epi64(r[2], r[3]),
-            );
-            r[0] = _mm256_permute2x128_si256::<0x20>(a, c);
-            r[1] = _mm256_permute2x128_si256::<0x20>(b, d);
-            r[2] = _mm256_permute2x128_si256::<0x31>(a, c);
-            r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
-        }
         zip(a: __m256i, b: __m256i) -> [__m256i; 2] {
             let (low, high) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
             [
@@ -783,7 +830,6 @@ impl Lanes for Half64 {
                 _mm256_permute2x128_si256::<0x31>(low, high),
             ]
         }
-        part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
         load_some(from: *const u64, count: usize, others: __m256i) -> __m256i {
             let some = first_of_4(count);
             _mm256_blendv_epi8(others, _mm256_maskload_epi64(from.cast(), some), some)

@@ -13,6 +13,9 @@
 //! Slots are a matrix, with a row for each key that a bin may have and a column for each bin. They are sorted and
 //! collected as [`Whole`] keys, or as [`Halves`].
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use std::arch::asm;
+use std::array;
 use std::mem::MaybeUninit;
 use std::slice;
 
@@ -22,7 +25,7 @@ use super::halves::Halves;
 use super::tally;
 use super::whole::Whole;
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
-use crate::lanes::{Lanes, Sorted, Vectored};
+use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::placing::{Placing, STRIP};
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
 
@@ -97,8 +100,10 @@ pub(super) struct Bucket<'a, W, P> {
     pub(super) fetches: bool,
 }
 
-impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
+impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
     type Output = bool;
+    // Of records of 64-bit keys two at a time are no faster than passes.
+    const ANY: bool = W::BITS == 32 || P::NONE;
 
     /// Sorts the records of `from` by their whole keys, stably, into `to`; or returns false, for
     /// keys crowd, and has written nothing.
@@ -108,7 +113,7 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
     /// piece where they are, or overlaps none; the memory has so many bytes and starts on a line; nobody
     /// else uses them now.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> bool {
+    unsafe fn run<L: Keys>(self) -> bool {
         let (from, to) = (self.from.cast::<L::Word>(), self.to.cast::<L::Word>());
         let (memory, bytes) = (self.memory, self.bytes);
         let (n, payload) = (from.len(), from.payload());
@@ -117,7 +122,10 @@ impl<W: Word, P: Payload> Vectored for Bucket<'_, W, P> {
         unsafe {
             let (least, greatest) = from
                 .each()
-                .map(|(piece, n)| extremes(piece.keys(n)))
+                .map(|(piece, n)| match const { L::LANES > 2 } {
+                    true => extremes(piece.keys(n)),
+                    false => extremes_by_fours(piece.keys(n)),
+                })
                 .fold((L::Word::MAX, L::Word::ZERO), |all, piece| {
                     (all.0.min(piece.0), all.1.max(piece.1))
                 });
@@ -184,32 +192,88 @@ impl<W: Word, P: Payload> Spread<'_, W, P> {
     /// # Safety
     /// As [`Bucket::run`].
     #[inline(always)]
-    unsafe fn sort<L: Lanes<Word = W>, S: Sorted>(
+    unsafe fn sort<L: Keys<Word = W>, S: Sorted>(
         &self,
         slots: &Slots<S, P>,
         placing: Placing<W>,
         filled: &impl Collect<W, P>,
     ) -> bool {
+        let (records, from, slots) = (self, self.from, *slots);
         // SAFETY: the caller's promise.
         unsafe {
             let all = match self.fetches {
-                true => slots.fill::<L, true>(self.from, placing),
-                false => slots.fill::<L, false>(self.from, placing),
+                true => L::apart(Fill::<_, _, _, true> {
+                    slots,
+                    from,
+                    placing,
+                }),
+                false => L::apart(Fill::<_, _, _, false> {
+                    slots,
+                    from,
+                    placing,
+                }),
             };
-            if !all {
-                return false;
+            if all {
+                L::apart(CollectAll {
+                    records,
+                    slots,
+                    filled,
+                });
             }
-            let mut done = 0;
-            for bin in (0..slots.bins).step_by(S::LANES) {
+            all
+        }
+    }
+}
+
+/// The first half of that.
+struct Fill<'a, W, S: Sorted, P, const FETCHES: bool> {
+    slots: Slots<S, P>,
+    from: Pieces<'a, W, P>,
+    placing: Placing<W>,
+}
+
+impl<W: Word, S: Sorted, P: Payload, const FETCHES: bool> AnyVectored
+    for Fill<'_, W, S, P, FETCHES>
+{
+    type Output = bool;
+    const ANY: bool = true;
+
+    #[inline(always)]
+    unsafe fn run<L: Keys>(self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.slots
+                .fill::<L, FETCHES>(self.from.cast(), self.placing.cast())
+        }
+    }
+}
+
+/// The second half.
+struct CollectAll<'a, W, S: Sorted, P, C> {
+    records: &'a Spread<'a, W, P>,
+    slots: Slots<S, P>,
+    filled: &'a C,
+}
+
+impl<W: Word, S: Sorted, P: Payload, C: Collect<W, P>> AnyVectored for CollectAll<'_, W, S, P, C> {
+    type Output = ();
+    const ANY: bool = true;
+
+    #[inline(always)]
+    unsafe fn run<L: Keys>(self) {
+        let (records, slots) = (self.records, self.slots);
+        let mut done = 0;
+        for bin in (0..slots.bins).step_by(S::LANES) {
+            // SAFETY: the caller's promise.
+            unsafe {
                 let sum = slots.sum(bin);
-                let to = self.to.from(done);
-                if self.moves {
+                let to = records.to.from(done);
+                if records.moves {
                     to.fetch(AHEAD..AHEAD + sum);
                 }
-                filled.collect(bin, to, sum, self.n - done);
+                self.filled.collect(bin, to, sum, records.n - done);
                 done += sum;
             }
-            true
         }
     }
 }
@@ -221,6 +285,21 @@ pub(super) fn extremes<W: Word>(keys: &[W]) -> (W, W) {
         .fold((W::MAX, W::ZERO), |(least, greatest), &key| {
             (least.min(key), greatest.max(key))
         })
+}
+
+/// The same without vectors: four by four, since each would wait for the one before.
+fn extremes_by_fours<W: Word>(keys: &[W]) -> (W, W) {
+    let (fours, rest) = keys.as_chunks::<4>();
+    let (mut least, mut greatest) = ([W::MAX; 4], [W::ZERO; 4]);
+    for four in fours {
+        least = array::from_fn(|i| least[i].min(four[i]));
+        greatest = array::from_fn(|i| greatest[i].max(four[i]));
+    }
+    let ends = extremes(rest);
+    (
+        least.into_iter().fold(ends.0, W::min),
+        greatest.into_iter().fold(ends.1, W::max),
+    )
 }
 
 /// Records that take rows together: a byte of a word for each. A vector of rows that were stored one by one would wait until
@@ -243,6 +322,34 @@ pub(super) struct Slots<L: Sorted, P> {
     payload: P,
 }
 
+impl<L: Sorted, P: Copy> Clone for Slots<L, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Sorted, P: Copy> Copy for Slots<L, P> {}
+
+/// Tells the compiler that memory has been written: rows are loaded with slots that no key was put to, and what is there is
+/// some number.
+///
+/// # Safety
+/// The memory has so many bytes, and nobody else uses it now.
+#[inline(always)]
+unsafe fn written(memory: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise. For all that the compiler knows, this writes them.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    unsafe {
+        let _ = bytes;
+        asm!("/* {} */", in(reg) memory, options(nostack, preserves_flags));
+    }
+    // SAFETY: the caller's promise.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    unsafe {
+        memory.write_bytes(0, bytes);
+    }
+}
+
 impl<L: Sorted, P: Payload> Slots<L, P> {
     /// Empty slots for `n` records; or none, for there is too little memory.
     ///
@@ -261,6 +368,7 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         unsafe {
             let payloads: *mut u8 = keys.add(ROWS * stride).cast();
             let counts = payloads.add(ROWS * bins * payload.bytes());
+            written(memory, counts.offset_from_unsigned(memory));
             counts.write_bytes(0, bins);
             Some(Slots {
                 bins,
@@ -276,7 +384,7 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     /// Puts each record to the next free row of its bin; or returns false, for a bin has no more. `FETCHES` if
     /// slots are fetched before they are written.
     #[inline(always)]
-    unsafe fn fill<K: Lanes, const FETCHES: bool>(
+    unsafe fn fill<K: Keys, const FETCHES: bool>(
         &self,
         from: Pieces<'_, K::Word, P>,
         placing: Placing<K::Word>,
@@ -346,13 +454,19 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
                 taken += TAKEN;
                 if taken > TAKEN_BEFORE {
                     let first = taken - TAKEN_BEFORE - TAKEN;
+                    // First all keys, then all payloads: so few places in memory are at hand at a time.
                     for i in first..first + TAKEN {
-                        self.put(*keys.add(i), *payloads.add(i), record(i));
+                        self.put_key(*keys.add(i), record(i).0);
+                    }
+                    for i in first..first + TAKEN {
+                        self.put_payload(*payloads.add(i), record(i).1);
                     }
                 }
             }
             for i in taken.saturating_sub(TAKEN_BEFORE)..taken {
-                self.put(*keys.add(i), *payloads.add(i), record(i));
+                let (key, held) = record(i);
+                self.put_key(*keys.add(i), key);
+                self.put_payload(*payloads.add(i), held);
             }
             for i in taken..n {
                 let row = self.next_row(*keys.add(i));
@@ -360,7 +474,9 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
                     return false;
                 }
                 let slot = *keys.add(i) + u32::from(row) * self.stride as u32;
-                self.put(slot, *payloads.add(i) + u32::from(row), record(i));
+                let (key, held) = record(i);
+                self.put_key(slot, key);
+                self.put_payload(*payloads.add(i) + u32::from(row), held);
             }
         }
         true
@@ -407,15 +523,21 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         true
     }
 
-    /// Puts a record to its slots.
+    /// Puts a key to its slot.
     #[inline(always)]
-    unsafe fn put(&self, slot: u32, payload: u32, (key, held): (MaybeUninit<L::Word>, P::Held)) {
+    unsafe fn put_key(&self, slot: u32, key: MaybeUninit<L::Word>) {
         // SAFETY: as in `put_all`.
         unsafe {
             let to: *mut MaybeUninit<_> = self.keys.add(slot as usize).cast();
             to.write(key);
-            self.payload.store(self.payloads, payload as usize, held);
         }
+    }
+
+    /// Puts a payload to its slot.
+    #[inline(always)]
+    unsafe fn put_payload(&self, slot: u32, held: P::Held) {
+        // SAFETY: as in `put_all`.
+        unsafe { self.payload.store(self.payloads, slot as usize, held) }
     }
 
     /// How many records the bins from `bin` on have, one for each lane.

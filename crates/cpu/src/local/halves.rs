@@ -18,30 +18,31 @@ use super::bases::{self, Bases};
 use super::bins::{BINS_TOGETHER, Collect, ROWS, Slots};
 use super::network;
 use crate::columns::{Columns, Payload};
-use crate::lanes::{Lanes, Rests, Sorted};
+use crate::lanes::{Keys, Rests, Sorted};
 use crate::placing::Placing;
+use crate::tuning::ROWS_12_LANES;
 
-type Half<L> = <<L as Lanes>::Rests as Sorted>::Word;
+type Half<L> = <<L as Keys>::Rests as Sorted>::Word;
 
-/// Whether half a word tells the keys of each bin apart.
-pub(super) fn serve<W: Word>(placing: Placing<W>) -> bool {
-    bases::width(placing) < 1 << (W::BITS / 2)
+/// Whether rests tell the keys of each bin apart.
+pub(super) fn serve<R: Rests>(placing: Placing<R::Key>) -> bool {
+    bases::width(placing) < R::END
 }
 
 /// Slots for lower halves of keys, and where bins begin: each key of a bin is at or above its base, and by less than
 /// half a word tells.
-pub(super) struct Halves<'a, L: Lanes, P> {
+pub(super) struct Halves<'a, L: Keys, P> {
     slots: &'a Slots<L::Rests, P>,
     bases: Bases<L::Word>,
     /// The lower halves of their offsets.
     low: [Half<L>; BINS_TOGETHER],
 }
 
-impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
+impl<'a, L: Keys, P: Payload> Halves<'a, L, P> {
     /// Of slots to be filled by a placing; or none, for bins are too wide.
     #[inline(always)]
     pub(super) fn new(slots: &'a Slots<L::Rests, P>, placing: Placing<L::Word>) -> Option<Self> {
-        if !serve(placing) {
+        if !serve::<L::Rests>(placing) {
             return None;
         }
         let bases = Bases::new(placing);
@@ -71,7 +72,8 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
             let mut ends = MaybeUninit::<[L::Word; (BINS_TOGETHER + 1) * ROWS]>::uninit();
             let fits = sum + R <= room;
             let out = if fits { to } else { ends.as_mut_ptr().cast() };
-            let first = self.bases.of(bin);
+            let least = L::Word::truncate(L::Rests::LEAST.widen());
+            let first = self.bases.of(bin).wrapping_sub(least);
             let counts = slots.counts(bin);
             let own = L::Rests::widen(counts.as_ptr());
             let bases = L::Rests::bases(Half::<L>::truncate(first.widen()), self.low.as_ptr());
@@ -105,7 +107,7 @@ impl<'a, L: Lanes, P: Payload> Halves<'a, L, P> {
     }
 }
 
-impl<L: Lanes, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
+impl<L: Keys, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
     #[inline(always)]
     unsafe fn collect(&self, bin: usize, to: Columns<L::Word, P>, sum: usize, room: usize) {
         let to = to.keys_start();
@@ -114,6 +116,9 @@ impl<L: Lanes, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
             match self.slots.most(bin) {
                 0 => {}
                 1..=8 => self.collect_rows::<8>(bin, to, sum, room),
+                9..=12 if const { L::Rests::LANES <= ROWS_12_LANES && L::Rests::SQUARE == 4 } => {
+                    self.collect_rows::<12>(bin, to, sum, room)
+                }
                 9..=16 => self.collect_rows::<16>(bin, to, sum, room),
                 17..=24 => self.collect_rows::<24>(bin, to, sum, room),
                 _ => self.collect_rows::<32>(bin, to, sum, room),

@@ -205,7 +205,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 match slots.most(bin) {
                     0 => {}
                     1..=8 => Self::collect_rows::<L, N, 8>(&slots, bin, to),
-                    9..=16 => Self::collect_rows::<L, N, 16>(&slots, bin, to),
+                    9..=12 => Self::collect_rows::<L, N, 12>(&slots, bin, to),
+                    13..=16 => Self::collect_rows::<L, N, 16>(&slots, bin, to),
                     17..=24 => Self::collect_rows::<L, N, 24>(&slots, bin, to),
                     _ => Self::collect_rows::<L, N, 32>(&slots, bin, to),
                 }
@@ -239,7 +240,7 @@ mod tests {
         const BESIDE: usize = 32;
         let (mut to_keys, mut to_payloads) =
             (vec![0u32; n + 2 * BESIDE], vec![0u32; n + 2 * BESIDE]);
-        let bytes = Shape::new(Instructions::Avx512, 4, 4).bytes(n);
+        let bytes = Shape::new(Instructions::Avx512, true, 4, 4).bytes(n);
         let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: all have room for `n` records, the memory for their slots and a line.

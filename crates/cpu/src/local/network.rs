@@ -82,6 +82,26 @@ unsafe fn sort_8<L: Sorted, const R: usize, const LOGIC: bool>(
     );
 }
 
+/// Sorts rows `base..base + 12`: as 16 of which the last four are greatest.
+#[inline(always)]
+unsafe fn sort_12<L: Sorted, const R: usize, const LOGIC: bool>(
+    rows: &mut [L::Vector; R],
+    base: usize,
+) {
+    exchange!(rows, base;
+        0 1, 2 3, 4 5, 6 7, 8 9, 10 11,
+        0 2, 1 3, 4 6, 5 7, 8 10, 9 11,
+        0 4, 1 2, 3 7, 5 6, 9 10,
+        0 8, 1 5, 2 6,
+        2 4, 3 5,
+        1 2, 3 4, 5 6,
+        1 9, 2 10, 3 11,
+        4 8, 5 9, 6 10, 7 11,
+        2 4, 3 5, 6 8, 7 9,
+        1 2, 3 4, 5 6, 7 8, 9 10,
+    );
+}
+
 /// Sorts rows `base..base + 16`.
 #[inline(always)]
 unsafe fn sort_16<L: Sorted, const R: usize, const LOGIC: bool>(
@@ -126,7 +146,7 @@ unsafe fn merge_32<L: Sorted, const R: usize, const LOGIC: bool>(rows: &mut [L::
     );
 }
 
-/// Sorts all rows: 1, 2, 4, 8, 16, 24 or 32 of them.
+/// Sorts all rows: 1, 2, 4, 8, 12, 16, 24 or 32 of them.
 ///
 /// # Safety
 /// The machine has the lanes' instructions.
@@ -139,6 +159,7 @@ pub(super) unsafe fn sort<L: Sorted, const R: usize, const LOGIC: bool>(rows: &m
             2 => sort_2::<L, R, LOGIC>(rows, 0),
             4 => sort_4::<L, R, LOGIC>(rows, 0),
             8 => sort_8::<L, R, LOGIC>(rows, 0),
+            12 => sort_12::<L, R, LOGIC>(rows, 0),
             16 => sort_16::<L, R, LOGIC>(rows, 0),
             24 => {
                 sort_16::<L, R, LOGIC>(rows, 0);

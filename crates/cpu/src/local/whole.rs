@@ -1,7 +1,7 @@
 //! Bins of whole keys, and of records.
 //!
 //! A word in the network is a key, or its distance from a base that is below all keys of its bin, where such words
-//! are compared faster ([`Distances`](Lanes::Distances)). Where records are to stay in order, it is that distance and,
+//! are compared faster ([`Distances`](Keys::Distances)). Where records are to stay in order, it is that distance and,
 //! below it, the record's row; rows were given in order, so no two words are equal, and each leads to its payload.
 
 use std::mem::MaybeUninit;
@@ -12,16 +12,17 @@ use super::bases::{self, Bases};
 use super::bins::{Collect, LANES_MAX, ROW_BITS, ROWS, Slots};
 use super::network;
 use crate::columns::{Columns, Payload};
-use crate::lanes::{Lanes, Sorted};
+use crate::lanes::{Keys, Sorted};
 use crate::placing::Placing;
+use crate::tuning::ROWS_12_LANES;
 
 /// Slots for whole keys, and where bins begin.
-pub(super) struct Whole<'a, L: Lanes, P> {
+pub(super) struct Whole<'a, L: Keys, P> {
     slots: &'a Slots<L, P>,
     bases: Bases<L::Word>,
 }
 
-impl<'a, L: Lanes, P: Payload> Whole<'a, L, P> {
+impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
     /// Of slots to be filled by a placing.
     #[inline(always)]
     pub(super) fn new(slots: &'a Slots<L, P>, placing: Placing<L::Word>) -> Self {
@@ -177,7 +178,7 @@ impl<'a, L: Lanes, P: Payload> Whole<'a, L, P> {
 #[inline(always)]
 unsafe fn sorted<L, N, const R: usize>(mut rows: [L::Vector; R]) -> [L::Vector; ROWS]
 where
-    L: Lanes,
+    L: Keys,
     N: Sorted<Word = L::Word, Vector = L::Vector>,
 {
     // SAFETY: the caller vouches for the instructions.
@@ -204,7 +205,7 @@ pub(super) unsafe fn sorted_to<L, N, const R: usize>(
     counts: &[u8],
     to: *mut L::Word,
 ) where
-    L: Lanes,
+    L: Keys,
     N: Sorted<Word = L::Word, Vector = L::Vector>,
 {
     // SAFETY: the caller's promise.
@@ -223,7 +224,7 @@ pub(super) unsafe fn sorted_to<L, N, const R: usize>(
     }
 }
 
-impl<L: Lanes, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
+impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
     /// Distances are those of bins that are no wider than a 64th of all words, and a little. With up to four bits for a
     /// row they are words that may be floats, but not with five.
     #[inline(always)]
@@ -236,6 +237,9 @@ impl<L: Lanes, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
                 match most {
                     0 => {}
                     1..=8 => self.collect_keys::<L::Distances, 8>(bin, to, sum, room),
+                    9..=12 if const { L::LANES <= ROWS_12_LANES } => {
+                        self.collect_keys::<L::Distances, 12>(bin, to, sum, room)
+                    }
                     9..=16 => self.collect_keys::<L::Distances, 16>(bin, to, sum, room),
                     17..=24 => self.collect_keys::<L::Distances, 24>(bin, to, sum, room),
                     _ => self.collect_keys::<L::Distances, 32>(bin, to, sum, room),
@@ -244,6 +248,9 @@ impl<L: Lanes, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
                 match most {
                     0 => {}
                     1..=8 => self.collect_records::<L::Distances, 8>(bin, to, sum, room),
+                    9..=12 if const { L::LANES <= ROWS_12_LANES } => {
+                        self.collect_records::<L::Distances, 12>(bin, to, sum, room)
+                    }
                     9..=16 => self.collect_records::<L::Distances, 16>(bin, to, sum, room),
                     17..=24 => self.collect_records::<L, 24>(bin, to, sum, room),
                     _ => self.collect_records::<L, 32>(bin, to, sum, room),

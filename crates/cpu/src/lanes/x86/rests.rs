@@ -1,6 +1,5 @@
 //! [`Rests`] by the vectors of x86-64, AVX-512 and AVX2.
 
-use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{Half32, Wide32, instructions, move_on_8, with_greater};
@@ -117,7 +116,7 @@ impl Rests for Half16 {
         }
         rests(from: *const u16, counts: __m256i, row: u8, bases: __m256i) -> __m256i {
             let full = _mm256_cmpgt_epi16(counts, _mm256_set1_epi16(i16::from(row)));
-            let words = load_any(from.cast());
+            let words = _mm256_loadu_si256(from.cast());
             let others = _mm256_xor_si256(full, _mm256_set1_epi32(-1));
             _mm256_or_si256(_mm256_sub_epi16(words, bases), others)
         }
@@ -177,19 +176,6 @@ impl Rests for Half32 {
         }
         keys(rests: *const u32, base: u64, to: *mut u64) { keys_64(rests, base, to) }
     }
-}
-
-/// A vector from memory that need not have been written: what was not may be anything.
-#[inline]
-#[target_feature(enable = "avx")]
-unsafe fn load_any(from: *const __m256i) -> __m256i {
-    let vector;
-    // SAFETY: the caller vouches for the instructions and the memory. A load that the compiler does not know as one:
-    // to it, what was never written is no number, not even an unknown one.
-    unsafe {
-        asm!("vmovdqu {}, [{}]", out(ymm_reg) vector, in(reg) from, options(nostack, readonly, preserves_flags));
-    }
-    vector
 }
 
 /// See [`Rests::keys`].
