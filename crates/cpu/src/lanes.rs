@@ -193,7 +193,7 @@ pub(crate) trait Vectored {
 pub(crate) trait AnyVectored {
     type Output;
     /// Whether those serve. If not, the work is compiled for others alone.
-    const ANY: bool;
+    const ANY: bool = true;
 
     /// Does the work. To be inlined, so that it is compiled with the lanes' instructions.
     ///

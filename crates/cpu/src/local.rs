@@ -434,8 +434,10 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             };
             let few = n * quick::word_bytes::<W, P>() <= quick_bytes;
             let quick = || {
-                let from = from.together(to);
-                quick::sort(self.instructions, from, to, n, own, self.bytes)
+                self.shape.vectors && {
+                    let from = from.together(to);
+                    quick::sort(self.instructions, from, to, n, own, self.bytes)
+                }
             };
             if few && quick() {
                 return true;

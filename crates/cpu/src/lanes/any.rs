@@ -29,14 +29,15 @@ pub(super) struct AnyFloats64;
 #[inline(always)]
 unsafe fn move_on_8(numbers: *mut u32, rows: u64, stride: u32) {
     let stride = f32x4::splat(stride as f32);
-    // Bytes, of 16 bits and then of 32.
-    let rows = u8x16::unpack_low(cast([rows, 0]), u8x16::ZERO);
+    // Each byte before another that is zero, and then before two.
+    let rows = u8x16::unpack_low(cast([rows.to_le(), 0]), u8x16::ZERO);
     let rows = [
         u8x16::unpack_low(rows, u8x16::ZERO),
         u8x16::unpack_high(rows, u8x16::ZERO),
     ];
     for (i, rows) in rows.into_iter().enumerate() {
-        let product = f32x4::from_i32x4(cast(rows)) * stride;
+        let rows = i32x4::new(cast::<_, [i32; 4]>(rows).map(i32::from_le));
+        let product = f32x4::from_i32x4(rows) * stride;
         // SAFETY: the caller vouches for eight numbers.
         unsafe {
             let numbers = numbers.add(4 * i);
@@ -230,13 +231,14 @@ impl Sorted for Any64 {
     }
 }
 
-/// All ones in the lanes whose count is above `row`. Counts are below 2^31.
+/// All ones in the lanes whose count, below 2^31, is above `row`.
 #[inline(always)]
 fn above_64(counts: u64x2, row: u8) -> u64x2 {
-    // Of 32 bits, and then those of the lower half in both.
-    let counts: [u32; 4] = cast(counts);
-    let counts = i32x4::new([counts[0], counts[0], counts[2], counts[2]].map(|count| count as i32));
-    cast(counts.simd_gt(i32x4::splat(i32::from(row))))
+    // The lower half of each lane in both.
+    const LOW: usize = if cfg!(target_endian = "big") { 1 } else { 0 };
+    let counts: [i32; 4] = cast(counts);
+    let [a, b] = [counts[LOW], counts[2 + LOW]];
+    cast(i32x4::new([a, a, b, b]).simd_gt(i32x4::splat(i32::from(row))))
 }
 
 impl Keys for Any64 {

@@ -236,7 +236,6 @@ impl<W: Word, S: Sorted, P: Payload, const FETCHES: bool> AnyVectored
     for Fill<'_, W, S, P, FETCHES>
 {
     type Output = bool;
-    const ANY: bool = true;
 
     #[inline(always)]
     unsafe fn run<L: Keys>(self) -> bool {
@@ -257,7 +256,6 @@ struct CollectAll<'a, W, S: Sorted, P, C> {
 
 impl<W: Word, S: Sorted, P: Payload, C: Collect<W, P>> AnyVectored for CollectAll<'_, W, S, P, C> {
     type Output = ();
-    const ANY: bool = true;
 
     #[inline(always)]
     unsafe fn run<L: Keys>(self) {
