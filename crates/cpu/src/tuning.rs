@@ -162,6 +162,16 @@ pub(crate) const LOCAL_SPARE_BITS: u32 = 3;
 /// Up to so many bits are sorted by in one local pass, more in two.
 pub(crate) const LOCAL_ONE_PASS_BITS: u32 = 6;
 
+/// Where the digits of two passes leave so many keys alike, on average, that are not the same, there are more passes: to insert
+/// them in order takes longer.
+pub(crate) const LOCAL_GROUP_MAX: f64 = 2.0;
+
+/// But not with fewer keys: counters would take as long as what they save.
+pub(crate) const LOCAL_MORE_FROM: usize = 1 << 11;
+
+/// So many keys are looked at to tell whether those that are alike are the same.
+pub(crate) const LOCAL_LOOKED_AT: usize = 1 << 10;
+
 /// The most bits of a local pass: its table of counters fits a first level cache.
 pub(crate) const LOCAL_DIGIT_BITS: u32 = 11;
 

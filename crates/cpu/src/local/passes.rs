@@ -22,32 +22,35 @@ use crate::columns::{Columns, Payload, Pieces};
 use crate::reading::Reading;
 use crate::scan;
 use crate::tuning::{
-    FETCHED_LATER, IN_CACHE_BYTES, INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_ONE_PASS_BITS,
-    LOCAL_SPARE_BITS, TOGETHER,
+    FETCHED_LATER, IN_CACHE_BYTES, INSERTION_MAX, LOCAL_DIGIT_BITS, LOCAL_GROUP_MAX,
+    LOCAL_LOOKED_AT, LOCAL_MORE_FROM, LOCAL_ONE_PASS_BITS, LOCAL_SPARE_BITS, TOGETHER,
 };
 
-/// Counters for both passes of a local sort.
-pub(crate) struct Tables([MaybeUninit<[u32; 1 << LOCAL_DIGIT_BITS]>; 2]);
+/// The most passes of a local sort: digits of as many bits as most keys have.
+const PASSES: usize = 6;
+
+/// Counters of a pass.
+type Table = MaybeUninit<[u32; 1 << LOCAL_DIGIT_BITS]>;
+
+/// Counters for all passes of a local sort.
+pub(crate) struct Tables([Table; PASSES]);
 
 impl Tables {
     /// Tables to be cleared as far as each sort needs.
     pub(crate) fn new() -> Self {
-        Tables([MaybeUninit::uninit(); 2])
+        Tables([MaybeUninit::uninit(); PASSES])
     }
+}
 
-    /// Two tables of zeros, one for each digit.
-    #[inline(always)]
-    fn zeroed(&mut self, digits: [Digit; 2]) -> [&mut [u32]; 2] {
-        let [low, high] = &mut self.0;
-        [(low, digits[0]), (high, digits[1])].map(|(table, digit)| {
-            // SAFETY: a digit has at most `LOCAL_DIGIT_BITS` bits, so its counters are within the
-            // table, and all of them are written before the slice is made.
-            unsafe {
-                let counters = table.as_mut_ptr().cast::<u32>();
-                counters.write_bytes(0, digit.radix());
-                std::slice::from_raw_parts_mut(counters, digit.radix())
-            }
-        })
+/// A table of zeros, one for each value of a digit.
+#[inline(always)]
+fn zeroed(table: &mut Table, digit: Digit) -> &mut [u32] {
+    // SAFETY: a digit has at most `LOCAL_DIGIT_BITS` bits, so its counters are within the table, and all of them are written
+    // before the slice is made.
+    unsafe {
+        let counters = table.as_mut_ptr().cast::<u32>();
+        counters.write_bytes(0, digit.radix());
+        slice::from_raw_parts_mut(counters, digit.radix())
     }
 }
 
@@ -76,6 +79,38 @@ pub(crate) fn digits(n: usize, bits: Range<u32>) -> [Digit; 2] {
     ]
 }
 
+/// The digits of a local sort's passes, the lowest first.
+struct Digits {
+    all: [Digit; PASSES],
+    passes: usize,
+}
+
+impl Digits {
+    /// So many of the highest of the bits, in as few digits as they take; or as many as passes have.
+    fn highest(wanted: u32, bits: Range<u32>) -> Self {
+        let passes = (wanted.div_ceil(LOCAL_DIGIT_BITS) as usize).min(PASSES);
+        let wanted = wanted.min(passes as u32 * LOCAL_DIGIT_BITS);
+        let [each, more] = [wanted / passes as u32, wanted % passes as u32];
+        let mut all = [Digit { shift: 0, bits: 0 }; PASSES];
+        let mut shift = bits.end - wanted;
+        for (i, digit) in all[..passes].iter_mut().enumerate() {
+            let bits = each + u32::from((i as u32) < more);
+            *digit = Digit { shift, bits };
+            shift += bits;
+        }
+        Digits { all, passes }
+    }
+}
+
+/// How large a part of all pairs of `n` keys are those that have the same digit.
+fn alike(counts: &[u32], n: usize) -> f64 {
+    let squares: u64 = counts
+        .iter()
+        .map(|&count| u64::from(count) * u64::from(count))
+        .sum();
+    squares as f64 / (n as f64 * n as f64)
+}
+
 /// How records are sorted in passes.
 #[derive(Clone, Copy)]
 pub(crate) struct Passes<W, R> {
@@ -100,7 +135,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         room: Columns<W, P>,
         tables: &mut Tables,
     ) -> u32 {
-        let (n, reading) = (from.len(), self.reading);
+        let n = from.len();
         let pass = match self.fetches && n * from.record_bytes() > IN_CACHE_BYTES {
             true => Self::pass::<true, P>,
             false => Self::pass::<false, P>,
@@ -118,45 +153,145 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
                 return 0;
             }
             let bits = varying.trailing_zeros()..W::BITS - varying.leading_zeros();
-            let [low, high] = digits(n, bits);
-            let rest = low.shift;
-            let [low_counts, high_counts] = tables.zeroed([low, high]);
-            let passes = if low.bits == 0 {
-                for (piece, n) in from.each() {
-                    for &key in piece.keys(n) {
-                        *high_counts.get_unchecked_mut(high.of(reading.code(key))) += 1;
-                    }
-                }
-                scan::exclusive(high_counts);
-                if from.is_at(to) {
-                    pass(self, from, room, high, high_counts);
-                    room.copy_to(to, n);
-                } else {
-                    pass(self, from, to, high, high_counts);
-                }
-                1
-            } else {
-                for (piece, n) in from.each() {
-                    for &key in piece.keys(n) {
-                        let code = reading.code(key);
-                        *low_counts.get_unchecked_mut(low.of(code)) += 1;
-                        *high_counts.get_unchecked_mut(high.of(code)) += 1;
-                    }
-                }
-                scan::exclusive(low_counts);
-                scan::exclusive(high_counts);
-                pass(self, from, room, low, low_counts);
-                let all = 0..n;
-                let half = Pieces::new(room, slice::from_ref(&all));
-                pass(self, half, to, high, high_counts);
-                2
+            let [low, high] = digits(n, bits.clone());
+            let mut digits = match low.bits {
+                0 => Digits::highest(high.bits, bits.clone()),
+                _ => Digits::highest(low.bits + high.bits, bits.clone()),
             };
+            self.count(from, &digits, tables);
+            if let Some(wanted) = self.more_bits(from, &digits, bits.clone(), tables) {
+                digits = Digits::highest(wanted, bits);
+                self.count(from, &digits, tables);
+            }
+            let rest = digits.all[0].shift;
+            let all = 0..n;
+            let mut source = from;
+            // By turns, so that the last pass writes where records are to be.
+            let mut into_room = digits.passes % 2 == 0;
+            if !into_room && from.is_at(to) {
+                from.gather(room);
+                source = Pieces::new(room, slice::from_ref(&all));
+            }
+            for (&digit, table) in { digits.all[..digits.passes].iter() }.zip(&mut tables.0) {
+                let counts = slice::from_raw_parts_mut(table.as_mut_ptr().cast(), digit.radix());
+                scan::exclusive(counts);
+                let target = if into_room { room } else { to };
+                pass(self, source, target, digit, counts);
+                source = Pieces::new(target, slice::from_ref(&all));
+                into_room = !into_room;
+            }
+            let passes = digits.passes as u32;
             // Bits below the digits, if any of them vary.
             if varying & W::mask(&(0..rest)) == W::ZERO {
                 return passes;
             }
             passes + self.fix_up(to, room, n, rest, tables)
         }
+    }
+
+    /// Counts the records of each digit's values, two digits in one read.
+    ///
+    /// # Safety
+    /// The columns have the pieces, and nobody writes them now.
+    unsafe fn count<P: Payload>(
+        self,
+        from: Pieces<'_, W, P>,
+        digits: &Digits,
+        tables: &mut Tables,
+    ) {
+        let twos = digits.all[..digits.passes].chunks(2);
+        for (digits, tables) in twos.zip(tables.0.chunks_mut(2)) {
+            // SAFETY: a digit is below the radix, which is the table's length.
+            unsafe {
+                match (digits, tables) {
+                    ([low, high], [low_table, high_table]) => {
+                        let (lows, highs) = (zeroed(low_table, *low), zeroed(high_table, *high));
+                        for (piece, n) in from.each() {
+                            for &key in piece.keys(n) {
+                                let code = self.reading.code(key);
+                                *lows.get_unchecked_mut(low.of(code)) += 1;
+                                *highs.get_unchecked_mut(high.of(code)) += 1;
+                            }
+                        }
+                    }
+                    (digits, tables) => {
+                        let (digit, counts) = (digits[0], zeroed(&mut tables[0], digits[0]));
+                        for (piece, n) in from.each() {
+                            for &key in piece.keys(n) {
+                                *counts.get_unchecked_mut(digit.of(self.reading.code(key))) += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many of the highest bits tell keys apart, if two digits of them leave too many alike that are not the same; or none,
+    /// if these are enough. All bits are taken to tell as much as those of the lower digit.
+    ///
+    /// # Safety
+    /// There are the records, counted by the digits.
+    unsafe fn more_bits<P: Payload>(
+        self,
+        from: Pieces<'_, W, P>,
+        digits: &Digits,
+        bits: Range<u32>,
+        tables: &Tables,
+    ) -> Option<u32> {
+        let n = from.len();
+        let [low, high] = [digits.all[0], digits.all[1]];
+        if n < LOCAL_MORE_FROM || digits.passes < 2 || low.shift == bits.start {
+            return None;
+        }
+        // SAFETY: the counters have been written.
+        let [lows, highs] = unsafe {
+            [0, 1].map(|i| {
+                let counts = tables.0[i].as_ptr().cast();
+                alike(slice::from_raw_parts(counts, digits.all[i].radix()), n)
+            })
+        };
+        let group = n as f64 * lows * highs;
+        if group <= LOCAL_GROUP_MAX {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let group = group * unsafe { self.different(from, low) };
+        if group <= LOCAL_GROUP_MAX {
+            return None;
+        }
+        // How many bits each of the lower digit is worth.
+        let worth = -lows.log2() / f64::from(low.bits);
+        let more = (group.log2() + f64::from(LOCAL_SPARE_BITS)) / worth.max(f64::EPSILON);
+        let wanted = f64::from(low.bits + high.bits) + more.ceil();
+        Some(wanted.min(f64::from(bits.end - bits.start)) as u32)
+    }
+
+    /// Of keys that are alike from the lowest bit of a digit up, which part are not the same: as some neighbours show.
+    ///
+    /// # Safety
+    /// There are the records.
+    unsafe fn different<P: Payload>(self, from: Pieces<'_, W, P>, low: Digit) -> f64 {
+        const SEEN: usize = 1 << 8;
+        let mut seen = [W::ZERO; SEEN];
+        let (mut alike, mut different) = (0u32, 0u32);
+        let mut left = LOCAL_LOOKED_AT;
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (piece, n) in from.each() {
+                let some = n.min(left);
+                left -= some;
+                for &key in piece.keys(some) {
+                    let code = self.reading.code(key) & self.mask;
+                    let top = code >> low.shift;
+                    let place = (top ^ (top >> 8) ^ (top >> 16)).low_usize() % SEEN;
+                    let before = std::mem::replace(&mut seen[place], code);
+                    alike += u32::from(before >> low.shift == top);
+                    different += u32::from(before >> low.shift == top && before != code);
+                }
+            }
+        }
+        f64::from(different) / f64::from(alike.max(1))
     }
 
     /// One stable pass: each record to the next free place of its digit. `FETCHES` if these are fetched before.
