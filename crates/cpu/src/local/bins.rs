@@ -25,9 +25,10 @@ use super::halves::Halves;
 use super::tally;
 use super::whole::Whole;
 use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
+use crate::instructions::wide_steps_are_two;
 use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::placing::{Placing, STRIP};
-use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES};
+use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES, ROWS_12_LANES};
 
 /// The most keys that a bin may have.
 pub(super) const ROWS: usize = 32;
@@ -164,6 +165,14 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
             bucket.sort::<L, _>(&slots, placing, &Whole::<L, P>::new(&slots, placing))
         }
     }
+}
+
+/// Whether bins of which none has more than 12 keys are sorted as 12 rows, instead of 16: if one mostly has no more, and the
+/// steps that are saved take longer than it takes to be wrong about that.
+#[inline(always)]
+pub(super) fn twelve_rows<L: Sorted>() -> bool {
+    const WIDE: usize = 64;
+    L::LANES <= ROWS_12_LANES && (L::LANES * size_of::<L::Word>() < WIDE || wide_steps_are_two())
 }
 
 /// What collects bins that have their records.

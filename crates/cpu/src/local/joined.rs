@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::beside::Beside;
-use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots};
+use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots, twelve_rows};
 use super::whole::sorted_to;
 use crate::columns::{Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
@@ -198,6 +198,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             }
             let mut sorted = [MaybeUninit::<L::Word>::uninit(); SORTED];
             let to = sorted.as_mut_ptr().cast();
+            let twelve = twelve_rows::<L>();
             let mut done = 0;
             for bin in (0..slots.bins).step_by(L::LANES) {
                 let sum = slots.sum(bin);
@@ -205,8 +206,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 match slots.most(bin) {
                     0 => {}
                     1..=8 => Self::collect_rows::<L, N, 8>(&slots, bin, to),
-                    9..=12 => Self::collect_rows::<L, N, 12>(&slots, bin, to),
-                    13..=16 => Self::collect_rows::<L, N, 16>(&slots, bin, to),
+                    9..=12 if twelve => Self::collect_rows::<L, N, 12>(&slots, bin, to),
+                    9..=16 => Self::collect_rows::<L, N, 16>(&slots, bin, to),
                     17..=24 => Self::collect_rows::<L, N, 24>(&slots, bin, to),
                     _ => Self::collect_rows::<L, N, 32>(&slots, bin, to),
                 }

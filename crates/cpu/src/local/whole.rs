@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::bases::{self, Bases};
-use super::bins::{Collect, LANES_MAX, ROW_BITS, ROWS, Slots};
+use super::bins::{Collect, LANES_MAX, ROW_BITS, ROWS, Slots, twelve_rows};
 use super::network;
 use crate::columns::{Columns, Payload};
 use crate::lanes::{Keys, Sorted};
@@ -20,6 +20,8 @@ use crate::tuning::ROWS_12_LANES;
 pub(super) struct Whole<'a, L: Keys, P> {
     slots: &'a Slots<L, P>,
     bases: Bases<L::Word>,
+    /// See [`twelve_rows`].
+    twelve: bool,
 }
 
 impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
@@ -32,6 +34,7 @@ impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
         Whole {
             slots,
             bases: Bases::new(placing),
+            twelve: twelve_rows::<L>(),
         }
     }
 
@@ -237,7 +240,7 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
                 match most {
                     0 => {}
                     1..=8 => self.collect_keys::<L::Distances, 8>(bin, to, sum, room),
-                    9..=12 if const { L::LANES <= ROWS_12_LANES } => {
+                    9..=12 if const { L::LANES <= ROWS_12_LANES } && self.twelve => {
                         self.collect_keys::<L::Distances, 12>(bin, to, sum, room)
                     }
                     9..=16 => self.collect_keys::<L::Distances, 16>(bin, to, sum, room),
@@ -248,7 +251,7 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
                 match most {
                     0 => {}
                     1..=8 => self.collect_records::<L::Distances, 8>(bin, to, sum, room),
-                    9..=12 if const { L::LANES <= ROWS_12_LANES } => {
+                    9..=12 if const { L::LANES <= ROWS_12_LANES } && self.twelve => {
                         self.collect_records::<L::Distances, 12>(bin, to, sum, room)
                     }
                     9..=16 => self.collect_records::<L::Distances, 16>(bin, to, sum, room),
