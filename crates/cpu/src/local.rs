@@ -103,7 +103,7 @@ impl Shape {
     /// Bytes of memory for a bucket of `n` records.
     pub(crate) fn bytes(self, n: usize) -> usize {
         let passes = n * self.record + 16;
-        match self.bins {
+        match self.takes_bins(n) {
             true if self.in_parts(n) => quick::parts_bytes(n, self.record),
             true => bins::bytes(n, self.record).max(passes),
             false => passes,

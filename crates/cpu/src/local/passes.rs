@@ -32,13 +32,13 @@ const PASSES: usize = 6;
 /// Counters of a pass.
 type Table = MaybeUninit<[u32; 1 << LOCAL_DIGIT_BITS]>;
 
-/// Counters for all passes of a local sort.
-pub(crate) struct Tables([Table; PASSES]);
+/// Counters for the two passes that most local sorts have.
+pub(crate) struct Tables([Table; 2]);
 
 impl Tables {
     /// Tables to be cleared as far as each sort needs.
     pub(crate) fn new() -> Self {
-        Tables([MaybeUninit::uninit(); PASSES])
+        Tables([MaybeUninit::uninit(); 2])
     }
 }
 
@@ -86,6 +86,17 @@ struct Digits {
 }
 
 impl Digits {
+    /// A low one, which may have no bits, and a high one.
+    fn of([low, high]: [Digit; 2]) -> Self {
+        let mut all = [Digit { shift: 0, bits: 0 }; PASSES];
+        let passes = match low.bits {
+            0 => 1,
+            _ => 2,
+        };
+        [all[0], all[passes - 1]] = [low, high];
+        Digits { all, passes }
+    }
+
     /// So many of the highest of the bits, in as few digits as they take; or as many as passes have.
     fn highest(wanted: u32, bits: Range<u32>) -> Self {
         let passes = (wanted.div_ceil(LOCAL_DIGIT_BITS) as usize).min(PASSES);
@@ -136,10 +147,6 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         tables: &mut Tables,
     ) -> u32 {
         let n = from.len();
-        let pass = match self.fetches && n * from.record_bytes() > IN_CACHE_BYTES {
-            true => Self::pass::<true, P>,
-            false => Self::pass::<false, P>,
-        };
         // SAFETY: all places below are within the first `n` records.
         unsafe {
             if n <= INSERTION_MAX {
@@ -153,39 +160,78 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
                 return 0;
             }
             let bits = varying.trailing_zeros()..W::BITS - varying.leading_zeros();
-            let [low, high] = digits(n, bits.clone());
-            let mut digits = match low.bits {
-                0 => Digits::highest(high.bits, bits.clone()),
-                _ => Digits::highest(low.bits + high.bits, bits.clone()),
-            };
-            self.count(from, &digits, tables);
-            if let Some(wanted) = self.more_bits(from, &digits, bits.clone(), tables) {
+            let mut digits = Digits::of(digits(n, bits.clone()));
+            self.count(from, &digits, &mut tables.0);
+            if let Some(wanted) = self.more_bits(from, &digits, bits.clone(), &tables.0) {
                 digits = Digits::highest(wanted, bits);
-                self.count(from, &digits, tables);
+                self.pass_counting(from, to, room, &digits);
+            } else {
+                self.pass_all(from, to, room, &digits, &mut tables.0);
             }
-            let rest = digits.all[0].shift;
-            let all = 0..n;
-            let mut source = from;
-            // By turns, so that the last pass writes where records are to be.
-            let mut into_room = digits.passes % 2 == 0;
-            if !into_room && from.is_at(to) {
-                from.gather(room);
-                source = Pieces::new(room, slice::from_ref(&all));
-            }
-            for (&digit, table) in { digits.all[..digits.passes].iter() }.zip(&mut tables.0) {
-                let counts = slice::from_raw_parts_mut(table.as_mut_ptr().cast(), digit.radix());
-                scan::exclusive(counts);
-                let target = if into_room { room } else { to };
-                pass(self, source, target, digit, counts);
-                source = Pieces::new(target, slice::from_ref(&all));
-                into_room = !into_room;
-            }
-            let passes = digits.passes as u32;
+            let (passes, rest) = (digits.passes as u32, digits.all[0].shift);
             // Bits below the digits, if any of them vary.
             if varying & W::mask(&(0..rest)) == W::ZERO {
                 return passes;
             }
             passes + self.fix_up(to, room, n, rest, tables)
+        }
+    }
+
+    /// All passes, which have been counted.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort).
+    #[inline(always)]
+    unsafe fn pass_all<P: Payload>(
+        self,
+        from: Pieces<'_, W, P>,
+        to: Columns<W, P>,
+        room: Columns<W, P>,
+        digits: &Digits,
+        tables: &mut [Table],
+    ) {
+        let all = 0..from.len();
+        let fetches = self.fetches && from.len() * from.record_bytes() > IN_CACHE_BYTES;
+        let mut source = from;
+        // By turns, so that the last pass writes where records are to be.
+        let mut into_room = digits.passes % 2 == 0;
+        // SAFETY: the caller's promise; the counters have been written.
+        unsafe {
+            if !into_room && from.is_at(to) {
+                from.gather(room);
+                source = Pieces::new(room, slice::from_ref(&all));
+            }
+            for (&digit, table) in { digits.all[..digits.passes].iter() }.zip(tables) {
+                let counts = slice::from_raw_parts_mut(table.as_mut_ptr().cast(), digit.radix());
+                scan::exclusive(counts);
+                let target = if into_room { room } else { to };
+                match fetches {
+                    true => self.pass::<true, P>(source, target, digit, counts),
+                    false => self.pass::<false, P>(source, target, digit, counts),
+                }
+                source = Pieces::new(target, slice::from_ref(&all));
+                into_room = !into_room;
+            }
+        }
+    }
+
+    /// The same of more than two digits, which are counted here. A function of its own, for small sorts would pay for so large a stack.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort).
+    #[inline(never)]
+    unsafe fn pass_counting<P: Payload>(
+        self,
+        from: Pieces<'_, W, P>,
+        to: Columns<W, P>,
+        room: Columns<W, P>,
+        digits: &Digits,
+    ) {
+        let mut tables = [MaybeUninit::uninit(); PASSES];
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.count(from, digits, &mut tables);
+            self.pass_all(from, to, room, digits, &mut tables);
         }
     }
 
@@ -197,10 +243,10 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         self,
         from: Pieces<'_, W, P>,
         digits: &Digits,
-        tables: &mut Tables,
+        tables: &mut [Table],
     ) {
         let twos = digits.all[..digits.passes].chunks(2);
-        for (digits, tables) in twos.zip(tables.0.chunks_mut(2)) {
+        for (digits, tables) in twos.zip(tables.chunks_mut(2)) {
             // SAFETY: a digit is below the radix, which is the table's length.
             unsafe {
                 match (digits, tables) {
@@ -237,7 +283,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         from: Pieces<'_, W, P>,
         digits: &Digits,
         bits: Range<u32>,
-        tables: &Tables,
+        tables: &[Table; 2],
     ) -> Option<u32> {
         let n = from.len();
         let [low, high] = [digits.all[0], digits.all[1]];
@@ -247,7 +293,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         // SAFETY: the counters have been written.
         let [lows, highs] = unsafe {
             [0, 1].map(|i| {
-                let counts = tables.0[i].as_ptr().cast();
+                let counts = tables[i].as_ptr().cast();
                 alike(slice::from_raw_parts(counts, digits.all[i].radix()), n)
             })
         };
@@ -433,24 +479,37 @@ mod tests {
     type Key = fn(u32, u32) -> u32;
 
     /// Spread keys, and such as leave groups to the fix-up: of two keys, of more than insertion takes, of keys
-    /// in order but for the last ones.
+    /// in order but for the last ones; or that ask for more digits than two, where there are many of them.
     #[test]
     fn passes_sort_stably() {
         let spread = |i: u32| i.wrapping_mul(0x9e37_79b9);
-        let cases: [(&str, Key); 5] = [
-            ("spread", |_, random| random),
-            ("in pairs", |i, random| (random & !0xff) | (i % 2)),
-            ("in 7 groups", |_, random| {
-                ((random % 7) << 29) | ((random >> 8) & 0xff)
-            }),
-            ("in order but for some", |i, random| match i % 100 {
-                ..90 => (random & (3 << 30)) | i,
-                _ => (random & (3 << 30)) | 7,
-            }),
-            ("of two values", |_, random| random >> 31),
+        let cases: [(&str, Key, bool); 8] = [
+            ("spread", |_, random| random, false),
+            ("in pairs", |i, random| (random & !0xff) | (i % 2), false),
+            (
+                "in 7 groups",
+                |_, random| ((random % 7) << 29) | ((random >> 8) & 0xff),
+                true,
+            ),
+            (
+                "in order but for some",
+                |i, random| match i % 100 {
+                    ..90 => (random & (3 << 30)) | i,
+                    _ => (random & (3 << 30)) | 7,
+                },
+                true,
+            ),
+            ("of two values", |_, random| random >> 31, false),
+            (
+                "of 250 values",
+                |_, random| (random % 250) * 0x0101_0101,
+                false,
+            ),
+            ("skewed", |_, random| random & random.rotate_left(9), true),
+            ("very skewed", |_, random| 1 << (random >> 27), true),
         ];
-        for (name, key) in cases {
-            for n in [2, 20, 21, 100, 4096, 50_000] {
+        for (name, key, more) in cases {
+            for n in [2, 20, 21, 100, 1000, 4096, 50_000] {
                 for fetches in [false, true] {
                     let keys: Vec<u32> = (0..n).map(|i| key(i, spread(i))).collect();
                     let (mut to, mut places) = (keys.clone(), (0..n).collect::<Vec<u32>>());
@@ -469,7 +528,10 @@ mod tests {
                     };
                     let tables = &mut Tables::new();
                     // SAFETY: all have `n` records.
-                    unsafe { passes.sort(from, data, room, tables) };
+                    let passes = unsafe { passes.sort(from, data, room, tables) };
+                    if n >= 4096 {
+                        assert_eq!(passes > 2, more, "{n} keys, {name}: {passes} passes");
+                    }
                     let mut expected: Vec<u32> = (0..n).collect();
                     expected.sort_by_key(|&i| keys[i as usize]);
                     assert!(places == expected, "{n} keys, {name}");
