@@ -194,7 +194,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         let fetches = self.fetches && from.len() * from.record_bytes() > IN_CACHE_BYTES;
         let mut source = from;
         // By turns, so that the last pass writes where records are to be.
-        let mut into_room = digits.passes % 2 == 0;
+        let mut into_room = digits.passes.is_multiple_of(2);
         // SAFETY: the caller's promise; the counters have been written.
         unsafe {
             if !into_room && from.is_at(to) {
