@@ -6,6 +6,18 @@ use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::splitters::Tree;
 
+/// Functions of instructions.
+macro_rules! instructions {
+    ($($name:ident $(<const $X:ident: usize>)? ($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
+        #[inline(always)]
+        unsafe fn $name $(<const $X: usize>)? ($($argument: $type),*) $(-> $result)? {
+            // SAFETY: the caller vouches for the instructions, and for what pointers reach.
+            #[allow(unused_unsafe)]
+            unsafe { $body }
+        }
+    )*};
+}
+
 mod any;
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -559,7 +559,7 @@ impl<W: Word> Vectored for Tie<'_, W> {
 /// such keys, or they crowd. `fetches` if slots are fetched before they are written.
 ///
 /// # Safety
-/// As [`bins::Bucket::run`]; the machine has the instructions.
+/// The machine has the instructions. The [bucket](bins::Bucket) is as it is to be when it is [run](crate::lanes::AnyVectored::run).
 unsafe fn in_bins<W: Word, P: Payload>(
     instructions: Instructions,
     from: Pieces<'_, W, P>,

@@ -108,18 +108,6 @@ struct Half32;
 #[derive(Clone, Copy)]
 struct Half64;
 
-/// Functions of instructions.
-macro_rules! instructions {
-    ($($name:ident $(<const $X:ident: usize>)? ($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
-        #[inline(always)]
-        unsafe fn $name $(<const $X: usize>)? ($($argument: $type),*) $(-> $result)? {
-            // SAFETY: the caller vouches for the instructions, and for what pointers reach.
-            unsafe { $body }
-        }
-    )*};
-}
-use instructions;
-
 /// Ternary logic: whether an odd number of three bits are set. So two vectors and what is the lesser in each lane tell
 /// the greater, for it is what is left when the lesser is taken from both. Intel's machines have one unit for the lesser
 /// or greater of 512 bits, and two for logic.
@@ -945,7 +933,7 @@ static NUMBERS: [u32; 32] = {
     numbers
 };
 
-/// See [`Lanes::part`].
+/// See [`Keys::part`].
 #[inline(always)]
 unsafe fn part_64(pairs: [*const u64; 4], to: [*mut u64; 2]) {
     // SAFETY: the caller vouches for the instructions, and for what pointers reach.

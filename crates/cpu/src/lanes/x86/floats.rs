@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Half64, Wide64, instructions, move_on_8};
+use super::{Half64, Wide64, move_on_8};
 use crate::lanes::Sorted;
 
 /// The least normal float, by its bits.
