@@ -53,7 +53,8 @@ pub(crate) trait Sorted: Copy {
     }
     /// Counters of a byte each, widened to a lane each.
     unsafe fn widen(counts: *const u8) -> Self::Vector;
-    /// Moves eight numbers on, each by so many times `stride` as its byte of `rows` says, the first one's lowest.
+    /// Moves eight numbers on, each by so many times `stride` as its byte of `rows` says, the first one's lowest; by less than
+    /// 2^24.
     unsafe fn move_on(numbers: *mut u32, rows: u64, stride: u32);
 }
 
@@ -68,7 +69,8 @@ pub(crate) trait Rests: Sorted {
 
     /// `first` and, for each lane, an offset from memory.
     unsafe fn bases(first: Self::Word, offsets: *const Self::Word) -> Self::Vector;
-    /// How far the lanes whose count is above `row` are, in memory, above their bases; all ones in the others.
+    /// How far the lanes whose count is above `row` are, in memory, above their bases; the greatest word in
+    /// the others.
     unsafe fn rests(
         from: *const Self::Word,
         counts: Self::Vector,
@@ -190,7 +192,7 @@ pub(crate) trait Lanes: Keys {
     unsafe fn cross<const X: usize>(a: Self::Vector) -> Self::Vector;
 }
 
-/// Work that is compiled for every kind of vectors.
+/// Work that is compiled for every kind of vectors that not every machine has.
 pub(crate) trait Vectored {
     type Output;
 

@@ -1,6 +1,7 @@
-//! A bucket sorted in cache. Where the machine has the instructions, by vectors: in [`bins`] if the keys are spread (some
-//! records that lie side by side as they are, [`joined`] or as [`pairs`]), by [`quick`] if they crowd or are few, or as far
-//! as parts of many keys alone fit bins; counted in a [`tally`] if their values are few. In counting [`passes`] otherwise.
+//! A bucket sorted in cache. By vectors: in [`bins`] if the keys are spread (some records that lie side by side as they are,
+//! [`joined`] or as [`pairs`]), counted in a [`tally`] if their values are few; and where the machine has instructions that not
+//! every one has, by [`quick`] if they crowd or are few, or as far as parts of many keys alone fit bins. In counting [`passes`]
+//! otherwise.
 
 mod bases;
 mod beside;
