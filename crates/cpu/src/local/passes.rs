@@ -330,7 +330,8 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
                 for &key in piece.keys(some) {
                     let code = self.reading.code(key) & self.mask;
                     let top = code >> low.shift;
-                    let place = (top ^ (top >> 8) ^ (top >> 16)).low_usize() % SEEN;
+                    let lowest = top.low_usize();
+                    let place = (lowest ^ lowest >> 8 ^ lowest >> 16) % SEEN;
                     let before = std::mem::replace(&mut seen[place], code);
                     alike += u32::from(before >> low.shift == top);
                     different += u32::from(before >> low.shift == top && before != code);
