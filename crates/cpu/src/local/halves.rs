@@ -15,12 +15,11 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::bases::{self, Bases};
-use super::bins::{BINS_TOGETHER, Collect, ROWS, Slots};
+use super::bins::{BINS_TOGETHER, Collect, ROWS, Slots, twelve_rows};
 use super::network;
 use crate::columns::{Columns, Payload};
 use crate::lanes::{Keys, Rests, Sorted};
 use crate::placing::Placing;
-use crate::tuning::ROWS_12_LANES;
 
 type Half<L> = <<L as Keys>::Rests as Sorted>::Word;
 
@@ -116,7 +115,7 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
             match self.slots.most(bin) {
                 0 => {}
                 1..=8 => self.collect_rows::<8>(bin, to, sum, room),
-                9..=12 if const { L::Rests::LANES <= ROWS_12_LANES && L::Rests::SQUARE == 4 } => {
+                9..=12 if const { 12 % L::Rests::SQUARE == 0 } && twelve_rows::<L::Rests>() => {
                     self.collect_rows::<12>(bin, to, sum, room)
                 }
                 9..=16 => self.collect_rows::<16>(bin, to, sum, room),

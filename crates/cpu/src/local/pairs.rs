@@ -21,13 +21,12 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use super::beside::Beside;
-use super::bins::{AHEAD, LANES_MAX, ROWS, Slots};
+use super::bins::{AHEAD, LANES_MAX, ROWS, Slots, twelve_rows};
 use super::whole::sorted_to;
 use crate::columns::{Columns, Nothing, Payload};
 use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::placing::{Placing, STRIP};
 use crate::room::Room;
-use crate::tuning::ROWS_12_LANES;
 
 /// Bytes of a slot.
 pub(super) const SLOT_BYTES: usize = size_of::<u32>();
@@ -338,7 +337,7 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                 match slots.most(bin) {
                     0 => {}
                     1..=8 => collect_rows::<L::Numbers, 8>(&slots, bin, to),
-                    9..=12 if const { <L::Numbers as Sorted>::LANES <= ROWS_12_LANES } => {
+                    9..=12 if twelve_rows::<L::Numbers>() => {
                         collect_rows::<L::Numbers, 12>(&slots, bin, to)
                     }
                     9..=16 => collect_rows::<L::Numbers, 16>(&slots, bin, to),

@@ -4,12 +4,13 @@
 //! few keys    insertion
 //! otherwise   find the bits that vary; take the highest of them, a few more than number the keys
 //!             order by those in one or two stable passes       source → worker's memory → data
+//!             or by more of them in up to six, where two digits would leave many alike
 //!             fix up: the few keys that still agree, group by group
 //! ```
 //!
 //! Keys in `m` cells taken from the top of evenly spread bits rarely share one of `8 m`, so the
-//! fix-up finds little to do; where keys are not evenly spread, a large group is a bucket again,
-//! with fewer bits left to vary.
+//! fix-up finds little to do; where keys are not evenly spread, they are ordered by more bits, and a
+//! large group is a bucket again, with fewer bits left to vary.
 
 use std::array;
 use std::mem::MaybeUninit;
