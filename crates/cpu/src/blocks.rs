@@ -270,7 +270,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 let put = |codes: &[W], buckets: &[u16]| {
                     let store = |_, code, at| keys.add(at).write(code);
                     let take = |bucket| self.take(bucket, places, last, open);
-                    room.put_all(buckets, codes, take, store);
+                    room.put_all(buckets, codes, take, store, |_| {});
                 };
                 let varying = self.classify.sifted(
                     stretch,
@@ -291,7 +291,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 let put = |first: usize, codes: &[W], buckets: &[u16]| {
                     let store = |i, code, at| room.store(at, source.record(first + i, code));
                     let take = |bucket| self.take(bucket, places, last, open);
-                    room.put_all(buckets, codes, take, store);
+                    let fetch = |i| self.classify.fetch(first + i);
+                    room.put_all(buckets, codes, take, store, fetch);
                 };
                 self.classify.strips(stretch, self.reference, put)
             }

@@ -26,7 +26,7 @@ use crate::splitters::Splitters;
 /// Records whose buckets are found together.
 const STRIP: usize = 256;
 /// Records that are put to their buckets before the machine is told of others that it will soon read.
-const FEW: usize = 16;
+pub(crate) const FEW: usize = 16;
 /// How far ahead those are. Machines foresee a read along the input, but not beyond the end of a page.
 const AHEAD: usize = 512;
 
@@ -216,7 +216,16 @@ pub(crate) struct Classify<'a, W, S> {
 }
 
 impl<W: Word, S> Classify<'_, W, S> {
-    /// Calls `put` with a few records of a range after the other: the first one's number, their codes and
+    /// Says that records some way behind `first` will soon be read: [`FEW`] of them.
+    #[inline(always)]
+    pub(crate) fn fetch<P: Payload>(&self, first: usize)
+    where
+        S: Source<W, P>,
+    {
+        self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+    }
+
+    /// Calls `put` with a strip of a range after the other: the first record's number, the records' codes and
     /// their buckets. Returns the bits in which some code differs from `reference`.
     ///
     /// # Safety
@@ -231,17 +240,12 @@ impl<W: Word, S> Classify<'_, W, S> {
     where
         S: Source<W, P>,
     {
-        let few =
-            |strip: Range<usize>, _: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
-                let codes = codes[..strip.len()].chunks(FEW);
-                let buckets = buckets[..strip.len()].chunks(FEW);
-                for ((codes, buckets), first) in codes.zip(buckets).zip(strip.step_by(FEW)) {
-                    self.source.fetch(first + AHEAD..first + AHEAD + FEW);
-                    put(first, codes, buckets);
-                }
+        let all =
+            |strip: Range<usize>, n: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
+                put(strip.start, &codes[..n], &buckets[..n]);
             };
         // SAFETY: the caller's promise.
-        unsafe { self.each_strip(range, reference, None, few) }
+        unsafe { self.each_strip(range, reference, None, all) }
     }
 
     /// The same where all bits of codes count: calls `put` with the codes of some buckets, and their buckets;
@@ -266,7 +270,7 @@ impl<W: Word, S> Classify<'_, W, S> {
             |strip: Range<usize>, n: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
                 let mut few = buckets[..n].chunks(FEW);
                 for first in strip.step_by(FEW) {
-                    self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+                    self.fetch(first);
                     few.next().into_iter().for_each(|few| counters.count(few));
                 }
                 let sift = Sift {

@@ -4,11 +4,13 @@
 //! be at hand. Of a record in columns there are two, of one side by side is one; and one of 64 bits in all is stored as
 //! one word.
 
+use std::array;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use sweepsort_core::Word;
 
+use crate::classify::FEW;
 use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch};
 use crate::tuning::TOGETHER;
 
@@ -94,7 +96,7 @@ impl<W: Word, P: Payload> Room<W, P> {
     }
 
     /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
-    /// that place, `store(i, code, place)` puts the `i`-th record there.
+    /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`.
     #[inline(always)]
     pub(crate) fn put_all(
         self,
@@ -102,6 +104,7 @@ impl<W: Word, P: Payload> Room<W, P> {
         codes: &[W],
         mut take: impl FnMut(u16) -> usize,
         store: impl Fn(usize, W, usize),
+        fetch: impl Fn(usize),
     ) {
         let put = |i, code, place| {
             store(i, code, place);
@@ -111,7 +114,12 @@ impl<W: Word, P: Payload> Room<W, P> {
         let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
         let mut i = 0;
         for (buckets, codes) in groups.iter().zip(codes) {
-            for (place, &code) in buckets.map(&mut take).into_iter().zip(codes) {
+            if i % FEW == 0 {
+                fetch(i);
+            }
+            // One by one: out of an array as one word, each would be shifted.
+            let places: [usize; TOGETHER] = array::from_fn(|i| take(buckets[i]));
+            for (place, &code) in places.into_iter().zip(codes) {
                 put(i, code, place);
                 i += 1;
             }

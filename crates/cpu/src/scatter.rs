@@ -100,7 +100,9 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
                 // SAFETY: the caller's promise.
                 unsafe { to.store(place, source.record(first + i, code)) };
             };
-            to.put_all(buckets, codes, &mut take, store);
+            to.put_all(buckets, codes, &mut take, store, |i| {
+                classify.fetch(first + i);
+            });
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };
