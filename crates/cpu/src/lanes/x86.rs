@@ -1,5 +1,6 @@
 //! [`Lanes`] by the vectors of x86-64, AVX-512 and AVX2.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 use std::convert::identity;
 
@@ -210,8 +211,8 @@ impl Keys for Wide32 {
             let distance = Self::sub(keys, Self::splat(placing.least));
             let distance = _mm512_sll_epi32(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let scale = _mm512_set1_epi64(placing.scale as i64);
-            let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale));
-            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(distance), scale);
+            let even = _mm512_srli_epi64::<32>(products_512(distance, scale));
+            let odd = products_512(_mm512_srli_epi64::<32>(distance), scale);
             _mm512_mask_blend_epi32(0xaaaa, even, odd)
         }
         store_32(to: *mut u32, vector: __m512i) { Self::store(to, vector) }
@@ -398,7 +399,7 @@ impl Keys for Wide64 {
             let distance = _mm512_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let distance = _mm512_srli_epi64::<32>(distance);
             let scale = _mm512_set1_epi64(placing.scale as i64);
-            _mm512_srli_epi64::<32>(_mm512_mul_epu32(distance, scale))
+            _mm512_srli_epi64::<32>(products_512(distance, scale))
         }
         store_32(to: *mut u32, vector: __m512i) {
             _mm256_storeu_si256(to.cast(), _mm512_cvtepi64_epi32(vector))
@@ -564,8 +565,8 @@ impl Keys for Half32 {
             let distance = Self::sub(keys, Self::splat(placing.least));
             let distance = _mm256_sll_epi32(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let scale = _mm256_set1_epi64x(placing.scale as i64);
-            let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale));
-            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(distance), scale);
+            let even = _mm256_srli_epi64::<32>(products_256(distance, scale));
+            let odd = products_256(_mm256_srli_epi64::<32>(distance), scale);
             _mm256_blend_epi32::<0xaa>(even, odd)
         }
         store_32(to: *mut u32, vector: __m256i) { Self::store(to, vector) }
@@ -737,7 +738,7 @@ impl Keys for Half64 {
             let distance = _mm256_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
             let distance = _mm256_srli_epi64::<32>(distance);
             let scale = _mm256_set1_epi64x(placing.scale as i64);
-            _mm256_srli_epi64::<32>(_mm256_mul_epu32(distance, scale))
+            _mm256_srli_epi64::<32>(products_256(distance, scale))
         }
         store_32(to: *mut u32, vector: __m256i) {
             let even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
@@ -860,6 +861,39 @@ impl Lanes for Half64 {
     unsafe fn search(_: &Tree<u64>, _: *const u64, _: usize, _: *mut u8) -> usize {
         0
     }
+}
+
+/// The products of the lower halves of words of 64 bits. In a loop the compiler takes the lower halves of what stays the same
+/// out of it, does not know them as such any more, and multiplies whole words, which takes several instructions.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn products_512(a: __m512i, b: __m512i) -> __m512i {
+    let products;
+    // SAFETY: this is all it does.
+    unsafe {
+        asm!(
+            "vpmuludq {}, {}, {}",
+            lateout(zmm_reg) products, in(zmm_reg) a, in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    products
+}
+
+/// See [`products_512`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn products_256(a: __m256i, b: __m256i) -> __m256i {
+    let products;
+    // SAFETY: this is all it does.
+    unsafe {
+        asm!(
+            "vpmuludq {}, {}, {}",
+            lateout(ymm_reg) products, in(ymm_reg) a, in(ymm_reg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    products
 }
 
 /// See [`Sorted::move_on`].

@@ -453,29 +453,35 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         let (keys, payloads) = (places.as_mut_ptr(), payloads.as_mut_ptr());
         // SAFETY: the caller's promise; a slot is one of those that there are, if its row is.
         unsafe {
+            let whole = n - n % TAKEN;
+            let before = whole.min(TAKEN_BEFORE);
             let mut taken = 0;
-            while taken + TAKEN <= n {
+            while taken < before {
                 if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
                     return false;
                 }
                 taken += TAKEN;
-                if taken > TAKEN_BEFORE {
-                    let first = taken - TAKEN_BEFORE - TAKEN;
-                    // First all keys, then all payloads: so few places in memory are at hand at a time.
-                    for i in first..first + TAKEN {
-                        self.put_key(*keys.add(i), record(i).0);
-                    }
-                    for i in first..first + TAKEN {
-                        self.put_payload(*payloads.add(i), record(i).1);
-                    }
-                }
             }
-            for i in taken.saturating_sub(TAKEN_BEFORE)..taken {
+            while taken < whole {
+                if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
+                    return false;
+                }
+                let first = taken - TAKEN_BEFORE;
+                // First all keys, then all payloads: so few places in memory are at hand at a time.
+                for i in first..first + TAKEN {
+                    self.put_key(*keys.add(i), record(i).0);
+                }
+                for i in first..first + TAKEN {
+                    self.put_payload(*payloads.add(i), record(i).1);
+                }
+                taken += TAKEN;
+            }
+            for i in whole - before..whole {
                 let (key, held) = record(i);
                 self.put_key(*keys.add(i), key);
                 self.put_payload(*payloads.add(i), held);
             }
-            for i in taken..n {
+            for i in whole..n {
                 let row = self.next_row(*keys.add(i));
                 if usize::from(row) >= ROWS {
                     return false;
