@@ -468,11 +468,11 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
                 }
                 let first = taken - TAKEN_BEFORE;
                 // First all keys, then all payloads: so few places in memory are at hand at a time.
-                for i in first..first + TAKEN {
-                    self.put_key(*keys.add(i), record(i).0);
+                for i in 0..TAKEN {
+                    self.put_key(*keys.add(first + i), record(first + i).0);
                 }
-                for i in first..first + TAKEN {
-                    self.put_payload(*payloads.add(i), record(i).1);
+                for i in 0..TAKEN {
+                    self.put_payload(*payloads.add(first + i), record(first + i).1);
                 }
                 taken += TAKEN;
             }
