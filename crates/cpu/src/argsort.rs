@@ -1,7 +1,7 @@
 //! Argsort: the index is sorted with the keys' codes, in one word.
 //!
-//! A word's upper half shows a window of a code, its lower half is the key's position. So no two
-//! words are equal, and their order is the stable one. The first window begins at the highest bit in
+//! A word's lowest bits are the key's position, as many as number the keys; those above show a window of its code. So
+//! no two words are equal, and their order is the stable one. The first window begins at the highest bit in
 //! which codes differ; where codes are wider than a window, runs that tie in it are sorted by the
 //! next one, which the positions lead to.
 
@@ -67,7 +67,7 @@ fn sort_entries<K: Word, W: Word, E: Entry>(
         bits: if bits.is_empty() {
             0..0
         } else {
-            W::BITS / 2..W::BITS
+            source.positions().end..W::BITS
         },
         whole: true,
         strict: true,

@@ -220,7 +220,7 @@ impl Entry for u64 {
     }
 }
 
-/// Keys as words of type `W`: the upper half is a window of the key's code, the lower its position.
+/// Keys as words: the lowest bits are the key's position, those above show a window of its code.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbered<K> {
     keys: Shared<K>,
@@ -231,6 +231,8 @@ pub(crate) struct Numbered<K> {
     mask: K,
     /// How many bits there are in the mask.
     bits: u32,
+    /// Bits of a position.
+    positions: u32,
 }
 
 impl<K: Word> Numbered<K> {
@@ -243,7 +245,24 @@ impl<K: Word> Numbered<K> {
             above: (K::BITS - bits.end) % K::BITS,
             mask: K::mask(&(K::BITS - len..K::BITS)),
             bits: len,
+            positions: usize::BITS - keys.len().saturating_sub(1).leading_zeros(),
         }
+    }
+
+    /// The bits of a word that are a position.
+    pub(crate) fn positions(&self) -> Range<u32> {
+        0..self.positions
+    }
+
+    /// The position that a word has.
+    #[inline(always)]
+    fn position<W: Word>(&self, word: W) -> usize {
+        (word & W::mask(&self.positions())).low_usize()
+    }
+
+    /// How many windows words show, one after the other.
+    fn windows<W: Word>(&self) -> u32 {
+        self.bits.div_ceil(W::BITS - self.positions).max(1)
     }
 
     /// The code of key `i`, its top bit the highest that counts, zeros below those that count.
@@ -263,13 +282,14 @@ impl<K: Word> Numbered<K> {
     /// There are more than `i` keys.
     #[inline(always)]
     unsafe fn word<W: Word>(self, i: usize, window: u32) -> W {
-        let half = W::BITS / 2;
         // SAFETY: the caller's promise.
         let top = unsafe { self.top(i) };
-        let shown = if K::BITS <= half {
+        let shown = if const { K::BITS <= W::BITS / 2 } {
             W::truncate(top.widen()) << (W::BITS - K::BITS)
         } else {
-            W::truncate((top >> (K::BITS - (window + 1) * half)).widen()) << half
+            let bits = W::BITS - self.positions;
+            let shown = (top << (window * bits)) >> (K::BITS - bits);
+            W::truncate(shown.widen()) << self.positions
         };
         shown | W::truncate(i as u128)
     }
@@ -334,14 +354,10 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
     const REWORDS: bool = K::BITS > W::BITS / 2;
 
     unsafe fn done(self, start: usize, words: &mut [W]) {
-        let low = W::mask(&(0..W::BITS / 2));
         for (i, &word) in words.iter().enumerate() {
+            let position = E::new(self.keys.position(word));
             // SAFETY: the index is as long as the keys, and these places are the caller's.
-            unsafe {
-                self.index
-                    .at(start + i)
-                    .write(E::new((word & low).low_usize()))
-            };
+            unsafe { self.index.at(start + i).write(position) };
         }
     }
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
@@ -363,18 +379,16 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
         unsafe { self.index.at(to).write(E::new(from)) };
     }
     fn windows(self) -> u32 {
-        self.keys.bits.div_ceil(W::BITS / 2).max(1)
+        self.keys.windows::<W>()
     }
     #[inline(always)]
     fn foresee(self, words: &[W]) {
-        let low = W::mask(&(0..W::BITS / 2));
         for &word in words {
-            prefetch(self.keys.keys.at((word & low).low_usize()).cast());
+            prefetch(self.keys.keys.at(self.keys.position(word)).cast());
         }
     }
     unsafe fn reword(self, word: W, window: u32) -> W {
-        let low = W::mask(&(0..W::BITS / 2));
         // SAFETY: positions are below the number of keys.
-        unsafe { self.keys.word((word & low).low_usize(), window) }
+        unsafe { self.keys.word(self.keys.position(word), window) }
     }
 }
