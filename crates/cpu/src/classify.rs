@@ -180,17 +180,18 @@ impl<W: Word> Classifier<W> {
         match self {
             Classifier::Even { range, placing, .. } => {
                 let [least, greatest] = *range;
-                let distance = |code: W| (code & mask).wrapping_sub(least);
                 let most = greatest.wrapping_sub(least);
-                // What lies below is far above then.
-                let beyond = |any, &code| any | (distance(code) > most);
-                let within = !codes.iter().fold(false, beyond);
+                let mut beyond = W::ZERO;
                 for (bucket, &code) in buckets.iter_mut().zip(codes) {
-                    let code = match within {
-                        true => code & mask,
-                        false => (code & mask).max(least).min(greatest),
-                    };
-                    *bucket = placing.of(code) as u16;
+                    // What lies below is far above then.
+                    let distance = (code & mask).wrapping_sub(least);
+                    beyond = beyond | borrow(most, distance);
+                    *bucket = placing.of_distance(distance) as u16;
+                }
+                if beyond & W::TOP != W::ZERO {
+                    for (bucket, &code) in buckets.iter_mut().zip(codes) {
+                        *bucket = placing.of((code & mask).max(least).min(greatest)) as u16;
+                    }
                 }
             }
             Classifier::Sampled(splitters) => {
@@ -204,6 +205,13 @@ impl<W: Word> Classifier<W> {
             }
         }
     }
+}
+
+/// The top bit tells whether `b` is above `a`. (By vectors that have no comparison of words so wide it takes fewer instructions
+/// than what they make of one.)
+#[inline(always)]
+fn borrow<W: Word>(a: W, b: W) -> W {
+    (!a & b) | ((!a | b) & a.wrapping_sub(b))
 }
 
 /// Records to be classified, by the bits of their codes that count.

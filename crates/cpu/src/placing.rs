@@ -44,7 +44,13 @@ impl<W: Word> Placing<W> {
     /// The place of a key that is in the range.
     #[inline(always)]
     pub(crate) fn of(&self, key: W) -> usize {
-        let distance = upper_32(key.wrapping_sub(self.least) << self.zeros);
+        self.of_distance(key.wrapping_sub(self.least))
+    }
+
+    /// The place of a key so far from the least one.
+    #[inline(always)]
+    pub(crate) fn of_distance(&self, distance: W) -> usize {
+        let distance = upper_32(distance << self.zeros);
         ((distance * u64::from(self.scale as u32)) >> 32) as usize
     }
 
