@@ -414,3 +414,51 @@ impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By any machine, codes beyond the range go to the buckets at its ends, the others where they belong.
+    #[test]
+    fn codes_beyond_the_range_go_to_its_ends() {
+        fn width<W: Word>() {
+            let (one, half, eighth) = (W::truncate(1), W::MAX >> 1, W::MAX >> 3);
+            let ranges = [
+                [W::ZERO, W::MAX],
+                [W::ZERO, one],
+                [eighth, half],
+                [eighth, W::MAX],
+                [one, W::MAX.wrapping_sub(one)],
+                [W::TOP.wrapping_sub(one), W::TOP],
+            ];
+            for [least, greatest] in ranges {
+                for bits in [1, 5] {
+                    let classifier = Classifier::even([least, greatest], bits);
+                    let Classifier::Even { placing, .. } = &classifier else {
+                        unreachable!("made to be even")
+                    };
+                    let near = [least, greatest, W::ZERO, W::MAX, W::TOP, W::MAX >> 2];
+                    let near =
+                        near.map(|code| [code.wrapping_sub(one), code, code.wrapping_add(one)]);
+                    // Alone, for one that lies beyond has all of a strip looked at again; and together.
+                    let codes = near.as_flattened();
+                    for codes in codes.chunks(1).chain([codes]) {
+                        let mut buckets = [0; STRIP];
+                        classifier.by_scalars(codes, W::MAX, &mut buckets);
+                        for (&code, bucket) in codes.iter().zip(buckets) {
+                            let expected = placing.of(code.max(least).min(greatest));
+                            let what = format!("{code:?} in {least:?}..={greatest:?}, {bits} bits");
+                            assert_eq!(usize::from(bucket), expected, "{what}");
+                        }
+                    }
+                }
+            }
+        }
+        width::<u8>();
+        width::<u16>();
+        width::<u32>();
+        width::<u64>();
+        width::<u128>();
+    }
+}

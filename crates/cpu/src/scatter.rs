@@ -100,9 +100,8 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
                 // SAFETY: the caller's promise.
                 unsafe { to.store(place, source.record(first + i, code)) };
             };
-            to.put_all(buckets, codes, &mut take, store, |i| {
-                classify.fetch(first + i);
-            });
+            let fetch = |i| classify.fetch(first + i);
+            to.put_all(buckets, codes, &mut take, store, fetch);
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };
