@@ -233,6 +233,23 @@ impl<W: Word, S> Classify<'_, W, S> {
         self.source.fetch(first + AHEAD..first + AHEAD + FEW);
     }
 
+    /// Counts the buckets of a strip's records, or of some of them, and fetches others as [`fetch`](Self::fetch).
+    #[inline(always)]
+    pub(crate) fn count<P: Payload>(
+        &self,
+        strip: Range<usize>,
+        buckets: &[u16],
+        counters: &mut Counters,
+    ) where
+        S: Source<W, P>,
+    {
+        let mut few = buckets.chunks(FEW);
+        for first in strip.step_by(FEW) {
+            self.fetch(first);
+            few.next().into_iter().for_each(|few| counters.count(few));
+        }
+    }
+
     /// Calls `put` with a strip of a range after the other: the first record's number, the records' codes and
     /// their buckets. Returns the bits in which some code differs from `reference`.
     ///
@@ -276,11 +293,7 @@ impl<W: Word, S> Classify<'_, W, S> {
     {
         let sift =
             |strip: Range<usize>, n: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
-                let mut few = buckets[..n].chunks(FEW);
-                for first in strip.step_by(FEW) {
-                    self.fetch(first);
-                    few.next().into_iter().for_each(|few| counters.count(few));
-                }
+                self.count(strip, &buckets[..n], counters);
                 let sift = Sift {
                     moved,
                     codes,

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::classify::{Classify, FEW};
+use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
@@ -76,10 +76,7 @@ impl<W: Word> Chunk<W> {
         let mut counters = Counters::new();
         for piece in &self.pieces {
             let count = |first: usize, _: &[W], buckets: &[u16]| {
-                for (i, few) in buckets.chunks(FEW).enumerate() {
-                    classify.fetch(first + i * FEW);
-                    counters.count(few);
-                }
+                classify.count(first..first + buckets.len(), buckets, &mut counters);
             };
             // SAFETY: the caller's promise.
             unsafe { classify.strips(piece.clone(), W::ZERO, count) };

@@ -245,7 +245,7 @@ impl<K: Word> Numbered<K> {
             above: (K::BITS - bits.end) % K::BITS,
             mask: K::mask(&(K::BITS - len..K::BITS)),
             bits: len,
-            positions: usize::BITS - keys.len().saturating_sub(1).leading_zeros(),
+            positions: keys.len().next_power_of_two().ilog2(),
         }
     }
 
@@ -258,11 +258,6 @@ impl<K: Word> Numbered<K> {
     #[inline(always)]
     fn position<W: Word>(&self, word: W) -> usize {
         (word & W::mask(&self.positions())).low_usize()
-    }
-
-    /// How many windows words show, one after the other.
-    fn windows<W: Word>(&self) -> u32 {
-        self.bits.div_ceil(W::BITS - self.positions).max(1)
     }
 
     /// The code of key `i`, its top bit the highest that counts, zeros below those that count.
@@ -379,7 +374,8 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
         unsafe { self.index.at(to).write(E::new(from)) };
     }
     fn windows(self) -> u32 {
-        self.keys.windows::<W>()
+        let shown = W::BITS - self.keys.positions;
+        self.keys.bits.div_ceil(shown).max(1)
     }
     #[inline(always)]
     fn foresee(self, words: &[W]) {
