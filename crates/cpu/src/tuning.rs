@@ -107,8 +107,8 @@ pub(crate) const ONE_BYTES: usize = 4 << 20;
 pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
 
 /// The same for keys alone by vectors that compress (AVX-512): what more than these slots would take are cut in parts
-/// before, in two places for all of them. More keys of 32 bits are as fast by a partition, of 64 faster.
-pub(crate) const ONE_PARTS_BYTES: usize = 9 << 20;
+/// before, with a second place for all of them. More keys of 32 bits are as fast by a partition, of 64 faster.
+pub(crate) const ONE_PARTS_BYTES: usize = 21 << 18;
 
 /// Bytes of slots for such a part: 80,000 keys of 32 bits, 40,000 of 64.
 pub(crate) const PART_SLOTS_BYTES: usize = 5 << 18;

@@ -2,13 +2,13 @@
 //! block in registers, and of many those that do not crowd to bins.
 //!
 //! ```text
-//! keys alone        source → home and away → … → data
-//! with payloads     words of key and position → home and away → … → home;
+//! keys alone        source → data and away → … → data
+//! with payloads     words of key and position → words and away → … → words;
 //!                   then each payload from where its word says
 //! ```
 //!
 //! A part of the keys has a middle key as its pivot, and goes in one read to two places: lesser keys
-//! home, where the part will lie in the end, and greater ones away. Keys equal to the pivot need no
+//! home, which is where the part will lie in the end, and greater ones away. Keys equal to the pivot need no
 //! place, for their number says all about them; so few values are soon done with. Either place may be
 //! where the part lies: what is written is never ahead of what is read. The lesser keys are finished
 //! first, and use the memory behind the greater ones.
@@ -37,18 +37,17 @@ const DEPTH_MAX: usize = 48;
 const AHEAD: usize = 4;
 /// Bytes of the widest vector: a whole vector may write so much beyond the keys.
 const VECTOR_BYTES: usize = 64;
-/// Bytes beyond two places for all keys: a vector behind home, one behind away, and one for each
-/// part that waits there.
-const SPARE_BYTES: usize = (DEPTH_MAX + 2) * VECTOR_BYTES;
+/// Bytes away beyond a place for all keys: a vector behind them, and one for each part that waits there.
+const SPARE_BYTES: usize = (DEPTH_MAX + 1) * VECTOR_BYTES;
 
-/// Bytes of home and away for `n` keys of `key` bytes.
-fn places_bytes(n: usize, key: usize) -> usize {
-    2 * n * key + SPARE_BYTES
+/// Bytes away for `n` keys of `key` bytes.
+fn away_bytes(n: usize, key: usize) -> usize {
+    n * key + SPARE_BYTES
 }
 
 /// Bytes of memory for `n` keys of `key` bytes that are sorted in [`parts`].
 pub(super) fn parts_bytes(n: usize, key: usize) -> usize {
-    places_bytes(n, key).next_multiple_of(LINE) + PART_SLOTS_BYTES
+    away_bytes(n, key).next_multiple_of(LINE) + PART_SLOTS_BYTES
 }
 
 /// Bytes of what is sorted for each record.
@@ -79,10 +78,17 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
         if const { !P::NONE } {
             return records(instructions, from, to, n, memory, bytes).is_some();
         }
-        if places_bytes(n, size_of::<W>()) > bytes {
+        if away_bytes(n, size_of::<W>()) > bytes {
             return false;
         }
-        let keys = Keys::new(from.keys_start(), memory.cast(), to.keys_start(), n, None);
+        let keys = Keys {
+            from: from.keys_start(),
+            to: to.keys_start(),
+            away: memory.cast(),
+            n,
+            depth: depth(n),
+            bins: None,
+        };
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -104,10 +110,17 @@ pub(super) unsafe fn parts<W: Word>(
     unsafe {
         let bins = Bins {
             instructions,
-            slots: memory.add(places_bytes(n, size_of::<W>()).next_multiple_of(LINE)),
+            slots: memory.add(away_bytes(n, size_of::<W>()).next_multiple_of(LINE)),
             crowding,
         };
-        let keys = Keys::new(keys, memory.cast(), keys, n, Some(bins));
+        let keys = Keys {
+            from: keys,
+            to: keys,
+            away: memory.cast(),
+            n,
+            depth: depth(n),
+            bins: Some(bins),
+        };
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -128,7 +141,7 @@ unsafe fn records<W: Word, P: Payload>(
         if instructions < Instructions::Avx512 {
             return None;
         }
-        let words_bytes = places_bytes(n, size_of::<u64>());
+        let words_bytes = n * size_of::<u64>() + away_bytes(n, size_of::<u64>());
         if words_bytes > bytes {
             return None;
         }
@@ -169,7 +182,14 @@ unsafe fn records<W: Word, P: Payload>(
                 kept
             }
         };
-        let sorted = Keys::new(words, words, words, n, None);
+        let sorted = Keys {
+            from: words,
+            to: words,
+            away: words.add(n),
+            n,
+            depth: depth(n),
+            bins: None,
+        };
         by_vectors::<u64, _>(instructions, sorted).ok()?;
         let position = |word: u64| (word & u64::mask(&(0..positions))) as usize;
         if rest == 0 {
@@ -245,42 +265,15 @@ impl<W: Word> Vectored for Compose<W> {
 /// Keys to be sorted.
 struct Keys<'a, W> {
     from: *const W,
-    /// Room for `n` keys and a vector; may be `from`.
-    home: *mut W,
-    /// Room for `n` keys and a vector for each part cut.
-    away: *mut W,
-    /// Where they go in the end: `n` keys; may be `from` or `home`.
+    /// Where they go in the end, and lesser ones of each part before: `n` keys; may be `from`.
     to: *mut W,
+    /// Room for `n` keys and a vector for each part cut, and one more.
+    away: *mut W,
     n: usize,
     /// How often a part may be cut out of a part.
     depth: usize,
     /// Where parts are sorted in bins, if they are.
     bins: Option<Bins<'a>>,
-}
-
-impl<'a, W> Keys<'a, W> {
-    /// `n` keys whose places are one behind the other.
-    ///
-    /// # Safety
-    /// From `home` on there are [`places_bytes`].
-    unsafe fn new(
-        from: *const W,
-        home: *mut W,
-        to: *mut W,
-        n: usize,
-        bins: Option<Bins<'a>>,
-    ) -> Self {
-        Keys {
-            from,
-            home,
-            // SAFETY: the caller's promise.
-            away: unsafe { home.add(n + VECTOR_BYTES / size_of::<W>()) },
-            to,
-            n,
-            depth: depth(n),
-            bins,
-        }
-    }
 }
 
 /// Memory for bins.
@@ -347,7 +340,7 @@ impl<W: Word> Vectored for Keys<'_, W> {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         assert_eq!(L::Word::WIDTH, W::WIDTH);
-        let (home, to): (*mut L::Word, *mut L::Word) = (self.home.cast(), self.to.cast());
+        let to: *mut L::Word = self.to.cast();
         let mut part = Part {
             from: self.from.cast::<L::Word>(),
             n: self.n,
@@ -360,25 +353,29 @@ impl<W: Word> Vectored for Keys<'_, W> {
         };
         let mut later = [MaybeUninit::<Part<L::Word>>::uninit(); DEPTH_MAX];
         let mut waiting = 0;
-        // SAFETY: parts are finished in order. What is written beyond a part's end, at home or in
-        // `to`, is where keys of later parts will be, and none are yet: later parts lie away. There
+        // SAFETY: parts are finished in order. What is written beyond a part's end in
+        // `to` is where keys of later parts will be, and none are yet: later parts lie away. There
         // a part's memory begins a vector behind the part that waits. A part is cut from one
         // that may be cut once more, so those that wait fit their array.
         unsafe {
             loop {
-                let to_part = to.add(part.start);
+                let (home, room) = (to.add(part.start), self.n - part.start);
                 let in_bins = loop {
                     if part.n <= block::most::<L>() || part.depth == 0 {
                         break false;
                     }
                     if let Some(bins) = &self.bins
-                        && bins.sort(&mut part, to_part)
+                        && bins.sort(&mut part, home)
                     {
                         break true;
                     }
                     let pivot = block::middle::<L>(part.from, part.n);
-                    let home = home.add(part.start);
-                    let (less, greater) = partition::<L>(part.from, part.n, pivot, home, part.away);
+                    let places = Places::<L> {
+                        pivot: L::splat(pivot),
+                        less: home,
+                        greater: part.away,
+                    };
+                    let (less, greater) = places.partition(part.from, part.n, room);
                     let depth = part.depth - 1;
                     later[waiting].write(Part {
                         from: part.away,
@@ -402,10 +399,10 @@ impl<W: Word> Vectored for Keys<'_, W> {
                 if in_bins {
                     // It is where it goes.
                 } else if part.n <= block::most::<L>() {
-                    block::sort::<L, _>(part.from, part.n, to_part, self.n - part.start, Codes);
+                    block::sort::<L, _>(part.from, part.n, home, room, Codes);
                 } else {
-                    to_part.copy_from(part.from, part.n);
-                    std::slice::from_raw_parts_mut(to_part, part.n).sort_unstable();
+                    home.copy_from(part.from, part.n);
+                    std::slice::from_raw_parts_mut(home, part.n).sort_unstable();
                 }
                 if waiting == 0 {
                     return;
@@ -421,6 +418,7 @@ impl<W: Word> Vectored for Keys<'_, W> {
 }
 
 /// Two places under way, and the key that keys are compared with.
+#[derive(Clone, Copy)]
 struct Places<L: Lanes> {
     pivot: L::Vector,
     less: *mut L::Word,
@@ -428,61 +426,60 @@ struct Places<L: Lanes> {
 }
 
 impl<L: Lanes> Places<L> {
-    /// Writes those of some keys that are not the pivot, to either place.
+    /// Moves keys below the pivot to one place and those above it to the other, and returns how many there are of each. For
+    /// lesser ones there is `room`.
+    ///
+    /// # Safety
+    /// The machine has the instructions, there are `n` keys, room for as many, and for a vector behind greater ones. A place
+    /// may be where the keys are.
     #[inline(always)]
-    unsafe fn put(&mut self, keys: L::Vector, some: u32) {
-        // SAFETY: the caller vouches for the instructions, and for room for a vector in either place.
+    unsafe fn partition(self, from: *const L::Word, n: usize, room: usize) -> (usize, usize) {
+        // SAFETY: the caller's promise. Where a place is the source, it is written at most as far as it has been read:
+        // in front of the keys that are read together there are at least as many as were written.
+        unsafe {
+            let mut places = self;
+            let mut at = 0;
+            while at + AHEAD * L::LANES <= n {
+                let mut keys = [places.pivot; AHEAD];
+                for (i, keys) in keys.iter_mut().enumerate() {
+                    *keys = L::load(from.add(at + i * L::LANES));
+                }
+                for keys in keys {
+                    places.put(keys, u32::MAX, L::LANES);
+                }
+                at += AHEAD * L::LANES;
+            }
+            while at < n {
+                let left = (n - at).min(L::LANES);
+                let keys = L::load_some(from.add(at), left, places.pivot);
+                let room = room - places.less.offset_from_unsigned(self.less);
+                places.put(keys, u32::mask(&(0..left as u32)), room);
+                at += left;
+            }
+            (
+                places.less.offset_from_unsigned(self.less),
+                places.greater.offset_from_unsigned(self.greater),
+            )
+        }
+    }
+
+    /// Writes those of some keys that are not the pivot, to either place. There is `room` for lesser ones.
+    #[inline(always)]
+    unsafe fn put(&mut self, keys: L::Vector, some: u32, room: usize) {
+        // SAFETY: the caller vouches for the instructions, and for room for a vector of greater ones.
         unsafe {
             let below = L::below(keys, self.pivot) & some;
             let above = L::below(self.pivot, keys) & some;
-            L::store(self.less, L::compress(keys, below));
+            let (less, greater) = (below.count_ones() as usize, above.count_ones() as usize);
+            let lesser = L::compress(keys, below);
+            match room < L::LANES {
+                true => L::store_some(self.less, lesser, less),
+                false => L::store(self.less, lesser),
+            }
             L::store(self.greater, L::compress(keys, above));
-            self.less = self.less.add(below.count_ones() as usize);
-            self.greater = self.greater.add(above.count_ones() as usize);
+            self.less = self.less.add(less);
+            self.greater = self.greater.add(greater);
         }
-    }
-}
-
-/// Moves keys below the pivot to one place and those above it to another, and returns how many there
-/// are of each.
-#[inline(always)]
-unsafe fn partition<L: Lanes>(
-    from: *const L::Word,
-    n: usize,
-    pivot: L::Word,
-    less: *mut L::Word,
-    greater: *mut L::Word,
-) -> (usize, usize) {
-    // SAFETY: the caller vouches for the instructions, and for room for all keys and a vector in
-    // either place. Where a place is the source, it is written at most as far as it has been read:
-    // in front of the keys that are read together there are at least as many as were written.
-    unsafe {
-        let mut places = Places::<L> {
-            pivot: L::splat(pivot),
-            less,
-            greater,
-        };
-        let mut at = 0;
-        while at + AHEAD * L::LANES <= n {
-            let mut keys = [places.pivot; AHEAD];
-            for (i, keys) in keys.iter_mut().enumerate() {
-                *keys = L::load(from.add(at + i * L::LANES));
-            }
-            for keys in keys {
-                places.put(keys, u32::MAX);
-            }
-            at += AHEAD * L::LANES;
-        }
-        while at < n {
-            let left = (n - at).min(L::LANES);
-            let keys = L::load_some(from.add(at), left, places.pivot);
-            places.put(keys, u32::mask(&(0..left as u32)));
-            at += left;
-        }
-        (
-            places.less.offset_from_unsigned(less),
-            places.greater.offset_from_unsigned(greater),
-        )
     }
 }
 
@@ -628,7 +625,7 @@ mod tests {
         fn width<W: Word>(instructions: Instructions) {
             let sizes = (1..40).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]);
             for n in sizes.chain([300, 511, 512, 513, 1000, 4096, 20_000]) {
-                let room = places_bytes(n, size_of::<u64>()) + 24 * n;
+                let room = away_bytes(n, size_of::<u64>()) + 32 * n;
                 for (name, keys) in cases::<W>(n) {
                     let done = check(instructions, name, &keys, Nothing, room);
                     assert!(done, "{instructions:?}: {n} {name}");
@@ -701,24 +698,18 @@ mod tests {
                     let mut sorted = keys.clone();
                     sorted.sort_unstable();
                     let mut words = keys;
-                    words.resize(n + LANES_MAX, 0);
                     let mut away = vec![0; n + (depth + 1) * LANES_MAX];
                     let work = Keys {
                         from: words.as_ptr(),
-                        home: words.as_mut_ptr(),
-                        away: away.as_mut_ptr(),
                         to: words.as_mut_ptr(),
+                        away: away.as_mut_ptr(),
                         n,
                         depth,
                         bins: None,
                     };
-                    // SAFETY: there is room for a vector behind home, and for one more behind each
-                    // part cut.
+                    // SAFETY: there is room for a vector behind each part cut, and for one more.
                     assert!(unsafe { by_vectors::<u64, _>(instructions, work) }.is_ok());
-                    assert!(
-                        words[..n] == sorted,
-                        "{instructions:?}: {n} {name}, {depth}"
-                    );
+                    assert!(words == sorted, "{instructions:?}: {n} {name}, {depth}");
                 }
             }
         });
@@ -730,10 +721,10 @@ mod tests {
         with_vectors(|instructions| {
             for n in [2, 300, 5000] {
                 for (name, keys) in cases::<u32>(n) {
-                    let room = places_bytes(n, size_of::<u32>());
+                    let room = away_bytes(n, size_of::<u32>());
                     assert!(check(instructions, name, &keys, Nothing, room));
                     assert!(!check(instructions, name, &keys, Nothing, room - 1));
-                    let room = places_bytes(n, size_of::<u64>()) + 4 * n;
+                    let room = away_bytes(n, size_of::<u64>()) + 12 * n;
                     let done = check(instructions, name, &keys, Fixed::<4>, room);
                     let wide = instructions == Instructions::Avx512;
                     assert_eq!(done, wide && !few_bits(&keys), "{n} {name}");
