@@ -579,6 +579,39 @@ fn prefetch_level<const LEVEL: u32>(at: *const u8) {
     let _ = at;
 }
 
+/// Writes some words past the caches, where the machine can. Others see them after [`streamed`].
+///
+/// # Safety
+/// There is room for them, and nobody else uses it now. It begins with a line, and words fill whole ones.
+#[inline(always)]
+pub(crate) unsafe fn stream<T: Copy, const N: usize>(to: *mut T, words: [T; N]) {
+    const { assert!((N * size_of::<T>()).is_multiple_of(LINE)) }
+    // SAFETY: the caller's promise.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+        let (to, words): (*mut __m128i, *const __m128i) = (to.cast(), words.as_ptr().cast());
+        for i in 0..N * size_of::<T>() / size_of::<__m128i>() {
+            _mm_stream_si128(to.add(i), _mm_loadu_si128(words.add(i)));
+        }
+    }
+    // SAFETY: the caller's promise.
+    #[cfg(not(target_arch = "x86_64"))]
+    unsafe {
+        to.cast::<[T; N]>().write(words);
+    }
+}
+
+/// Ends what was written past the caches: without it, it may come after what is written next.
+#[inline(always)]
+pub(crate) fn streamed() {
+    // SAFETY: the machine has it, as all of x86-64 do.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,13 +11,15 @@
 //! | [`Decoded`] | turns codes into words |
 //! | [`Positions`] | writes the positions out of words to the index |
 
+use std::array;
 use std::ops::Range;
 
 use sweepsort_core::{Coder, Presorted, Word};
 
-use crate::columns::{Columns, Nothing, Payload, prefetch};
+use crate::columns::{Columns, LINE, Nothing, Payload, prefetch, stream, streamed};
 use crate::pool::{Crew, Shared};
 use crate::reading::{Plain, Reading};
+use crate::tuning::STREAMED_BYTES;
 
 /// Records as the first stages read them.
 pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
@@ -333,6 +335,8 @@ impl<K: Word, W: Word, P: Payload<Held = ()>> Source<W, P> for Numbered<K> {
 pub(crate) struct Positions<K, E> {
     keys: Numbered<K>,
     index: Shared<E>,
+    /// Whether the index is written past the caches.
+    streams: bool,
 }
 
 impl<K: Word, E: Entry> Positions<K, E> {
@@ -341,6 +345,20 @@ impl<K: Word, E: Entry> Positions<K, E> {
         Positions {
             keys,
             index: Shared(index.as_mut_ptr()),
+            streams: size_of_val(index) >= STREAMED_BYTES,
+        }
+    }
+
+    /// Writes the positions of words to their places from `start` on.
+    ///
+    /// # Safety
+    /// These places are the caller's.
+    #[inline(always)]
+    unsafe fn write<W: Word>(&self, start: usize, words: &[W]) {
+        for (i, &word) in words.iter().enumerate() {
+            let position = E::new(self.keys.position(word));
+            // SAFETY: the caller's promise.
+            unsafe { self.index.at(start + i).write(position) };
         }
     }
 }
@@ -349,11 +367,25 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
     const REWORDS: bool = K::BITS > W::BITS / 2;
 
     unsafe fn done(self, start: usize, words: &mut [W]) {
-        for (i, &word) in words.iter().enumerate() {
-            let position = E::new(self.keys.position(word));
-            // SAFETY: the index is as long as the keys, and these places are the caller's.
-            unsafe { self.index.at(start + i).write(position) };
+        /// Positions that are a line or two.
+        const TOGETHER: usize = LINE / size_of::<u32>();
+        let first = match self.streams {
+            true => self.index.at(start).align_offset(LINE).min(words.len()),
+            false => words.len(),
+        };
+        let (head, rest) = words.split_at(first);
+        let (lines, tail) = rest.as_chunks::<TOGETHER>();
+        // SAFETY: the index is as long as the keys, and these places are the caller's.
+        unsafe {
+            self.write(start, head);
+            for (i, line) in lines.iter().enumerate() {
+                let positions: [E; TOGETHER] =
+                    array::from_fn(|i| E::new(self.keys.position(line[i])));
+                stream(self.index.at(start + first + i * TOGETHER), positions);
+            }
+            self.write(start + words.len() - tail.len(), tail);
         }
+        streamed();
     }
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
         crew.for_ranges(n, |range| {
@@ -386,5 +418,43 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
     unsafe fn reword(self, word: W, window: u32) -> W {
         // SAFETY: positions are below the number of keys.
         unsafe { self.keys.word(self.keys.position(word), window) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sweepsort_core::Codec;
+
+    use super::*;
+
+    /// Positions are written from anywhere in the index, as many as there are, past the caches or not.
+    #[test]
+    fn positions_are_written_where_they_belong() {
+        fn check<E: Entry + PartialEq>() {
+            const PLACES: usize = 100;
+            let keys = [0u32; 1 << 10];
+            let numbered = Numbered::new(&keys, Codec::UNSIGNED.coder(), 0..u32::BITS);
+            let position = |i: usize| i * 37 % keys.len();
+            for (start, streams) in (0..PLACES).flat_map(|start| [(start, false), (start, true)]) {
+                for n in (0..=PLACES - start).step_by(7) {
+                    let mut words: Vec<u64> =
+                        (0..n).map(|i| (i << 32 | position(i)) as u64).collect();
+                    let mut index = vec![E::new(usize::MAX); PLACES];
+                    let positions = Positions {
+                        streams,
+                        ..Positions::new(numbered, &mut index)
+                    };
+                    // SAFETY: there are the places.
+                    unsafe { Sink::<u64, Nothing>::done(positions, start, &mut words) }
+                    let mut expected = vec![E::new(usize::MAX); PLACES];
+                    for i in 0..n {
+                        expected[start + i] = E::new(position(i));
+                    }
+                    assert!(index == expected, "{n} from {start} on, streams: {streams}");
+                }
+            }
+        }
+        check::<u32>();
+        check::<u64>();
     }
 }

@@ -145,6 +145,9 @@ pub(crate) const BLOCKS_SHARED_FROM: usize = 4096;
 /// Codes in the sample of the first partition, for each bucket.
 pub(crate) const SAMPLE_PER_BUCKET: usize = 16;
 
+/// An index of so many bytes is written past the caches: it would not stay there.
+pub(crate) const STREAMED_BYTES: usize = 1 << 25;
+
 /// Up to so many rows are compared by minimum and maximum each, for they mostly wait for each other; more as costs the
 /// machine the least work, though the greater then waits for the lesser (AVX-512). With eight that takes a tenth more.
 pub(crate) const WAITING_ROWS: usize = 8;
