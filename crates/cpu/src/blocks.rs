@@ -19,6 +19,7 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
+use crate::instructions::{fetches_to_write, second_cache_bytes, stores_wait};
 use crate::room::Room;
 use crate::sift::BucketSet;
 use crate::source::Source;
@@ -37,6 +38,8 @@ pub(crate) struct Blocks {
     next: CachePadded<AtomicUsize>,
     /// The block that followed each one that is full.
     followers: Vec<AtomicU32>,
+    /// Whether the records lie in the workers' caches, as a rule in another's than who writes them.
+    shared: bool,
 }
 
 /// A worker's open blocks, and what it has moved.
@@ -196,6 +199,10 @@ impl Blocks {
             records,
             next: AtomicUsize::new(workers * buckets).into(),
             followers: followers.into_iter().map(AtomicU32::new).collect(),
+            shared: workers > 1
+                && n * record <= workers * second_cache_bytes()
+                && stores_wait()
+                && fetches_to_write(),
         };
         (blocks, (0..workers).map(open).collect())
     }
@@ -254,6 +261,17 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     /// The source has the records, and nobody writes them now. The machine has the instructions. The room
     /// is one for all records and all workers, of whom nobody else has these open blocks.
     pub(crate) unsafe fn run(&self, stretch: Range<usize>, open: &mut Open<W>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.blocks.shared {
+                true => self.run_by::<true>(stretch, open),
+                false => self.run_by::<false>(stretch, open),
+            }
+        }
+    }
+
+    /// The same; `SHARED` as [`put_all`](Room::put_all) has it.
+    unsafe fn run_by<const SHARED: bool>(&self, stretch: Range<usize>, open: &mut Open<W>) {
         open.run(&stretch);
         let (source, room) = (self.classify.source, self.room);
         let places = open.places.as_mut_ptr();
@@ -270,7 +288,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 let put = |codes: &[W], buckets: &[u16]| {
                     let store = |_, code, at| keys.add(at).write(code);
                     let take = |bucket| self.take(bucket, places, last, open);
-                    room.put_all(buckets, codes, take, store, |_| {});
+                    room.put_all::<SHARED>(buckets, codes, take, store, |_| {});
                 };
                 let varying = self.classify.sifted(
                     stretch,
@@ -292,7 +310,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                     let store = |i, code, at| room.store(at, source.record(first + i, code));
                     let take = |bucket| self.take(bucket, places, last, open);
                     let fetch = |i| self.classify.fetch(first + i);
-                    room.put_all(buckets, codes, take, store, fetch);
+                    room.put_all::<SHARED>(buckets, codes, take, store, fetch);
                 };
                 self.classify.strips(stretch, self.reference, put)
             }
@@ -378,13 +396,14 @@ mod tests {
             Instructions::Avx512,
         ];
         for instructions in all {
-            for bits in [1, 8, FIRST_BITS] {
+            for (bits, shared) in [(1, false), (8, false), (8, true), (FIRST_BITS, true)] {
                 if instructions > Instructions::detect() {
                     continue;
                 }
                 let range = [1 << 20, u32::MAX - (1 << 20)];
                 let classifier = Classifier::even(range, bits);
                 let (blocks, mut open) = Blocks::new(n, 8, 1, 1 << bits);
+                let blocks = Blocks { shared, ..blocks };
                 let places = Blocks::room(n, 8, 1, 1 << bits);
                 let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
                 // SAFETY: there is memory for them.
@@ -440,7 +459,8 @@ mod tests {
                 };
                 let mut expected: Vec<_> = values.iter().map(bucket).collect();
                 expected.sort_by_key(|&(bucket, _, value)| (bucket, value));
-                assert!(found == expected, "{instructions:?}, {bits} bits");
+                let what = format!("{instructions:?}, {bits} bits, shared: {shared}");
+                assert!(found == expected, "{what}");
             }
         }
     }

@@ -3,6 +3,8 @@
 //! The two are separate arrays, as the caller has them. Payloads are bytes to be moved, of 1 to 16
 //! a key: 4, 8 and 16 as one machine word, the rest as two overlapping ones.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::asm;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -307,13 +309,13 @@ impl<W: Word, P: Payload> Columns<W, P> {
         Columns::new(self.keys.cast(), self.payloads, self.payload)
     }
 
-    /// Fetches what lies so many bytes behind key and payload `i`.
+    /// Fetches, by a function, what lies so many bytes behind key and payload `i`.
     #[inline(always)]
-    pub(crate) fn prefetch_bytes(self, i: usize, bytes: usize) {
-        prefetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(bytes));
+    pub(crate) fn prefetch_bytes(self, i: usize, bytes: usize, fetch: impl Fn(*const u8)) {
+        fetch(self.keys.wrapping_add(i).cast::<u8>().wrapping_add(bytes));
         if !P::NONE {
             let payload = self.payloads.wrapping_add(i * self.payload.bytes());
-            prefetch(payload.wrapping_add(bytes));
+            fetch(payload.wrapping_add(bytes));
         }
     }
 
@@ -563,7 +565,20 @@ pub(crate) fn prefetch(at: *const u8) {
     prefetch_level::<1>(at);
 }
 
-/// The same, for a cache of the first or the second level.
+/// Says that the cache line at `at` will soon be written, so that no other core's cache keeps it. A hint, where there
+/// [is such a one](crate::instructions::fetches_to_write).
+#[inline(always)]
+pub(crate) fn prefetch_to_write(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and never faults; a machine without it does nothing.
+    unsafe {
+        asm!("prefetchw [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// The same as [`prefetch`], for a cache of the first or the second level.
 #[inline(always)]
 fn prefetch_level<const LEVEL: u32>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -48,6 +48,8 @@ pub(crate) struct Machine {
     pub(crate) instructions: Instructions,
     /// Whether it is one of Intel's.
     intel: bool,
+    /// Whether it has an instruction to fetch a line that will be written.
+    fetches_to_write: bool,
     /// Bytes of a core's second level cache.
     second_cache_bytes: usize,
 }
@@ -59,6 +61,7 @@ impl Machine {
         *MACHINE.get_or_init(|| Machine {
             instructions: Instructions::found(),
             intel: is_intel(),
+            fetches_to_write: has_fetch_to_write(),
             second_cache_bytes: cache_bytes(),
         })
     }
@@ -90,6 +93,11 @@ pub(crate) fn wide_steps_are_two() -> bool {
     !Machine::get().intel
 }
 
+/// Whether there is an instruction to fetch a line that will be written.
+pub(crate) fn fetches_to_write() -> bool {
+    Machine::get().fetches_to_write
+}
+
 /// Bytes of a core's second level cache.
 pub(crate) fn second_cache_bytes() -> usize {
     Machine::get().second_cache_bytes
@@ -107,20 +115,33 @@ fn is_intel() -> bool {
     false
 }
 
+/// Whether the processor has `prefetchw`.
+fn has_fetch_to_write() -> bool {
+    /// A bit of what `ecx` tells.
+    const PREFETCHW: u32 = 1 << 8;
+    extended(0x8000_0001).is_some_and(|ecx| ecx & PREFETCHW != 0)
+}
+
 /// Bytes of a core's second level cache, as the processor tells; 2 MiB where none does.
 fn cache_bytes() -> usize {
+    // In the upper half, as so many KiB.
+    match extended(0x8000_0006).map_or(0, |ecx| ecx >> 16) {
+        0 => 2 << 20,
+        kib => (kib as usize) << 10,
+    }
+}
+
+/// What the processor tells in `ecx` about one of its further leaves.
+fn extended(leaf: u32) -> Option<u32> {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid;
 
-        const CACHES: u32 = 0x8000_0006;
-        if __cpuid(0x8000_0000).eax >= CACHES {
-            // In the upper half, as so many KiB.
-            let kib = __cpuid(CACHES).ecx >> 16;
-            if kib > 0 {
-                return (kib as usize) << 10;
-            }
-        }
+        (__cpuid(0x8000_0000).eax >= leaf).then(|| __cpuid(leaf).ecx)
     }
-    2 << 20
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = leaf;
+        None
+    }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::classify::FEW;
-use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch};
+use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch, prefetch_to_write};
 use crate::tuning::TOGETHER;
 
 /// Places for records.
@@ -97,8 +97,9 @@ impl<W: Word, P: Payload> Room<W, P> {
 
     /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
     /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`.
+    /// `SHARED` if what will be written soon lies in other cores' caches.
     #[inline(always)]
-    pub(crate) fn put_all(
+    pub(crate) fn put_all<const SHARED: bool>(
         self,
         buckets: &[u16],
         codes: &[W],
@@ -108,7 +109,7 @@ impl<W: Word, P: Payload> Room<W, P> {
     ) {
         let put = |i, code, place| {
             store(i, code, place);
-            self.prefetch(place);
+            self.prefetch::<SHARED>(place);
         };
         let (groups, rest) = buckets.as_chunks::<TOGETHER>();
         let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
@@ -133,23 +134,26 @@ impl<W: Word, P: Payload> Room<W, P> {
     /// Says that records half a line behind `i` will soon be written: of a whole line, half of all lines
     /// that are held would wait, and fill a first level cache.
     #[inline(always)]
-    pub(crate) fn prefetch(self, i: usize) {
-        self.prefetch_bytes(i, LINE / 2);
+    fn prefetch<const SHARED: bool>(self, i: usize) {
+        match SHARED {
+            true => self.prefetch_bytes(i, LINE / 2, prefetch_to_write),
+            false => self.prefetch_bytes(i, LINE / 2, prefetch),
+        }
     }
 
     /// Says that records from `i` on, and a line behind them, will soon be written.
     pub(crate) fn prefetch_start(self, i: usize) {
         for bytes in [0, LINE] {
-            self.prefetch_bytes(i, bytes);
+            self.prefetch_bytes(i, bytes, prefetch);
         }
     }
 
-    /// Fetches what lies so many bytes behind record `i`.
+    /// Fetches, by a function, what lies so many bytes behind record `i`.
     #[inline(always)]
-    fn prefetch_bytes(self, i: usize, bytes: usize) {
+    fn prefetch_bytes(self, i: usize, bytes: usize, fetch: impl Fn(*const u8)) {
         match Self::BESIDE {
-            true => prefetch(self.record(i).wrapping_add(bytes)),
-            false => self.0.prefetch_bytes(i, bytes),
+            true => fetch(self.record(i).wrapping_add(bytes)),
+            false => self.0.prefetch_bytes(i, bytes, fetch),
         }
     }
 

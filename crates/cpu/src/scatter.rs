@@ -101,7 +101,7 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
                 unsafe { to.store(place, source.record(first + i, code)) };
             };
             let fetch = |i| classify.fetch(first + i);
-            to.put_all(buckets, codes, &mut take, store, fetch);
+            to.put_all::<false>(buckets, codes, &mut take, store, fetch);
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };
