@@ -9,6 +9,10 @@
 //! full; each block knows which one followed it. What the records of one bucket fill, block by block, are its
 //! pieces. A worker moves stretches of the input; as long as one follows the other, they are one run, and pieces
 //! go on. The pieces of all runs, one run after the other, are the bucket, in the order of the input.
+//!
+//! Some machines have a line of the caches taken over by whoever reads it, and long for it to be taken back. There the room has
+//! a region for every two workers, whose blocks the one fills with what the other will sort, as a rule; and in the next sort the
+//! other fills them, who read them last.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -19,11 +23,11 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
-use crate::instructions::{fetches_to_write, second_cache_bytes, stores_wait};
+use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
 use crate::room::Room;
 use crate::sift::BucketSet;
 use crate::source::Source;
-use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET};
+use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, REGION_WORKERS};
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
@@ -33,13 +37,19 @@ const BATCH: usize = 8;
 pub(crate) struct Blocks {
     /// Records of a block, a power of two.
     records: usize,
-    /// The first block that nobody has. Nobody else's lines, for it is written often, and what is beside it read for
-    /// every record.
-    next: CachePadded<AtomicUsize>,
+    /// Nobody else's lines, for they are written often.
+    regions: Vec<CachePadded<Region>>,
     /// The block that followed each one that is full.
     followers: Vec<AtomicU32>,
     /// Whether the records lie in the workers' caches, as a rule in another's than who writes them.
     shared: bool,
+}
+
+/// Blocks that lie together.
+struct Region {
+    /// The first one that nobody has.
+    next: AtomicUsize,
+    end: usize,
 }
 
 /// A worker's open blocks, and what it has moved.
@@ -47,11 +57,17 @@ pub(crate) struct Open<W> {
     /// Where the next record of each bucket goes, and where those of the last run began.
     places: Vec<usize>,
     starts: Vec<usize>,
-    /// Blocks taken and not opened yet.
-    free: Range<usize>,
+    /// Where it takes blocks of buckets that the workers will sort, as a rule, one of them after the other.
+    readers: Vec<Reader>,
     runs: Vec<Run<W>>,
     /// How many records of each bucket were counted, and not moved.
     counts: Vec<usize>,
+}
+
+/// A region, and blocks taken from there and not opened yet.
+struct Reader {
+    region: usize,
+    free: Range<usize>,
 }
 
 /// Records of a stretch of the input, moved by one worker in order.
@@ -153,76 +169,144 @@ impl<W: Word> Open<W> {
     }
 }
 
-impl Blocks {
-    /// Records of a block, where there are `n` records in all.
-    fn size(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
-        let most = ALL_BLOCKS_BYTES / Self::spare(workers, buckets);
-        let share = n * record / (buckets * BLOCKS_PER_BUCKET);
-        1 << (BLOCK_BYTES.min(most).min(share) / record).max(1).ilog2()
+/// What blocks are made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    n: usize,
+    /// Bytes of a record.
+    record: usize,
+    workers: usize,
+    buckets: usize,
+    /// How many workers are told apart by what they will sort.
+    readers: usize,
+}
+
+impl Layout {
+    /// For `n` records of so many bytes.
+    pub(crate) fn new(n: usize, record: usize, workers: usize, buckets: usize) -> Self {
+        Layout {
+            n,
+            record,
+            workers,
+            buckets,
+            readers: match reads_take_over() {
+                true if workers <= REGION_WORKERS => workers,
+                _ => 1,
+            },
+        }
+    }
+
+    /// Records of a block.
+    fn records(&self) -> usize {
+        let most = ALL_BLOCKS_BYTES / self.spare();
+        let share = self.n * self.record / (self.buckets * BLOCKS_PER_BUCKET);
+        1 << (BLOCK_BYTES.min(most).min(share) / self.record)
+            .max(1)
+            .ilog2()
     }
 
     /// Blocks that are not full: each worker has one open for every bucket, the first ones begin, on
     /// average, in their middle, and some are taken and never opened.
-    fn spare(workers: usize, buckets: usize) -> usize {
-        workers * (buckets + buckets / 2 + BATCH)
+    fn spare(&self) -> usize {
+        self.workers * (self.buckets + self.buckets / 2 + self.readers * BATCH)
     }
 
-    /// How many records a room for `n` needs.
-    pub(crate) fn room(n: usize, record: usize, workers: usize, buckets: usize) -> usize {
-        let size = Self::size(n, record, workers, buckets);
-        (n / size + Self::spare(workers, buckets)) * size
+    /// How many blocks there are.
+    fn count(&self) -> usize {
+        self.n / self.records() + self.spare()
     }
 
-    /// The blocks of a room for `n` records, and the open ones of each worker.
-    pub(crate) fn new<W>(
-        n: usize,
-        record: usize,
-        workers: usize,
-        buckets: usize,
-    ) -> (Self, Vec<CachePadded<Open<W>>>) {
-        let records = Self::size(n, record, workers, buckets);
-        let open = |worker: usize| {
-            // If all began at the start of a block, they would share one set of a cache.
-            let places: Vec<usize> = (0..buckets)
-                .map(|bucket| (worker * buckets + bucket) * records + bucket * records / buckets)
-                .collect();
+    /// How many records a room needs.
+    pub(crate) fn room(&self) -> usize {
+        self.count() * self.records()
+    }
+
+    /// The blocks, and the open ones of each worker. `turned` in every second sort.
+    pub(crate) fn blocks<W>(self, turned: bool) -> (Blocks, Vec<CachePadded<Open<W>>>) {
+        let Layout {
+            n,
+            record,
+            workers,
+            buckets,
+            readers,
+        } = self;
+        let (all, records) = (self.count(), self.records());
+        let size = all / readers.pow(2);
+        let starts = (0..readers.pow(2)).map(|region| region * size);
+        let mut regions: Vec<Region> = starts
+            .map(|start| Region {
+                next: start.into(),
+                end: start + size,
+            })
+            .collect();
+        regions[readers.pow(2) - 1].end = all;
+        let mut open = |worker: usize| {
+            let writer = worker % readers;
+            let region = |reader| match turned {
+                true => reader * readers + writer,
+                false => writer * readers + reader,
+            };
+            let mut place = |bucket: usize| {
+                let next = regions[region(bucket * readers / buckets)].next.get_mut();
+                let block = *next;
+                *next += 1;
+                // If all began at the start of a block, they would share one set of a cache.
+                block * records + bucket * records / buckets
+            };
+            let places: Vec<usize> = (0..buckets).map(&mut place).collect();
+            let reader = |reader| Reader {
+                region: region(reader),
+                free: 0..0,
+            };
             CachePadded::new(Open {
                 starts: places.clone(),
                 places,
-                free: 0..0,
+                readers: (0..readers).map(reader).collect(),
                 runs: Vec::new(),
                 counts: vec![0; buckets],
             })
         };
-        let followers = vec![0; Self::room(n, record, workers, buckets) / records];
+        let open = (0..workers).map(&mut open).collect();
         let blocks = Blocks {
             records,
-            next: AtomicUsize::new(workers * buckets).into(),
-            followers: followers.into_iter().map(AtomicU32::new).collect(),
+            regions: regions.into_iter().map(CachePadded::new).collect(),
+            followers: vec![0; all].into_iter().map(AtomicU32::new).collect(),
             shared: workers > 1
                 && n * record <= workers * second_cache_bytes()
                 && stores_wait()
                 && fetches_to_write(),
         };
-        (blocks, (0..workers).map(open).collect())
+        (blocks, open)
     }
+}
 
-    /// How many have been taken.
-    pub(crate) fn taken(&self) -> usize {
-        self.next.load(Ordering::Relaxed)
+impl Blocks {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.followers.len()
     }
 
     /// The start of a block to follow the one that ends at `end`: of those that a worker has taken, or takes now.
-    fn take(&self, free: &mut Range<usize>, end: usize) -> usize {
-        if free.start == free.end {
-            let first = self.next.fetch_add(BATCH, Ordering::Relaxed);
-            *free = first..first + BATCH;
+    fn take(&self, reader: &mut Reader, end: usize) -> usize {
+        if reader.free.is_empty() {
+            reader.free = self.batch(reader.region);
         }
-        let block = free.start;
-        free.start += 1;
+        let block = reader.free.start;
+        reader.free.start += 1;
         let number = u32::try_from(block).expect("fewer blocks than 2^32");
         self.followers[end / self.records - 1].store(number, Ordering::Relaxed);
         block * self.records
+    }
+
+    /// Blocks of a region, or of another one where it has no more.
+    fn batch(&self, region: usize) -> Range<usize> {
+        let (before, from) = self.regions.split_at(region);
+        let batch = from.iter().chain(before).find_map(|region| {
+            let left = region.next.load(Ordering::Relaxed) < region.end;
+            let first = left.then(|| region.next.fetch_add(BATCH, Ordering::Relaxed))?;
+            (first < region.end).then(|| first..region.end.min(first + BATCH))
+        });
+        batch.expect("a room has blocks for all records")
     }
 
     /// What lies from a place to the end of its block, unless `end` is in the same one.
@@ -356,7 +440,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             *start = end - self.blocks.records;
             return *start;
         }
-        let next = self.blocks.take(&mut open.free, end);
+        let reader = usize::from(bucket) * open.readers.len() / open.places.len();
+        let next = self.blocks.take(&mut open.readers[reader], end);
         self.room.prefetch_start(next);
         next
     }
@@ -402,9 +487,10 @@ mod tests {
                 }
                 let range = [1 << 20, u32::MAX - (1 << 20)];
                 let classifier = Classifier::even(range, bits);
-                let (blocks, mut open) = Blocks::new(n, 8, 1, 1 << bits);
+                let layout = Layout::new(n, 8, 1, 1 << bits);
+                let (blocks, mut open) = layout.blocks(false);
                 let blocks = Blocks { shared, ..blocks };
-                let places = Blocks::room(n, 8, 1, 1 << bits);
+                let places = layout.room();
                 let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
                 // SAFETY: there is memory for them.
                 let room =
@@ -465,6 +551,55 @@ mod tests {
         }
     }
 
+    /// Each block is one worker's, whoever takes how many; and in the next sort those that one fills are what it has read.
+    #[test]
+    fn regions_change_hands() {
+        for (workers, readers, buckets) in [(1, 1, 8), (5, 1, 32), (2, 2, 16), (3, 3, 16)] {
+            let layout = Layout {
+                n: 10_000,
+                record: 4,
+                workers,
+                buckets,
+                readers,
+            };
+            let what = format!("{layout:?}");
+            // Who fills a block and who reads it, in two sorts.
+            let mut hands = [false, true].map(|_| vec![None; layout.count()]);
+            for (hands, turned) in hands.iter_mut().zip([false, true]) {
+                let (blocks, mut open) = layout.blocks::<u32>(turned);
+                let mut note = |block: usize, hand: [usize; 2]| {
+                    assert_eq!(hands[block].replace(hand), None, "{what}: block {block}");
+                };
+                for (worker, open) in open.iter_mut().enumerate() {
+                    for (bucket, &place) in open.places.iter().enumerate() {
+                        let reader = bucket * readers / buckets;
+                        note(place / blocks.records, [worker, reader]);
+                    }
+                    for (i, reader) in open.readers.iter_mut().enumerate() {
+                        for _ in 0..BATCH {
+                            let place = blocks.take(reader, blocks.records);
+                            note(place / blocks.records, [worker, i]);
+                        }
+                    }
+                }
+                // Then one takes what all records need.
+                for _ in 0..layout.n / blocks.records - workers * readers * BATCH {
+                    let place = blocks.take(&mut open[0].readers[0], blocks.records);
+                    note(place / blocks.records, [usize::MAX; 2]);
+                }
+            }
+            let of_two = |hand: &&[usize; 2]| readers > 1 && hand[0] < workers;
+            let [first, second] = hands;
+            for (first, second) in first.iter().zip(&second) {
+                if let (Some(first), Some(second)) = (first, second)
+                    && [first, second].iter().all(of_two)
+                {
+                    assert_eq!(first[1], second[0], "{what}: {first:?}, {second:?}");
+                }
+            }
+        }
+    }
+
     /// Of keys most of which have few values, those are counted, and the others moved; of others all are
     /// moved, or not even all places are taken. In any case a bucket has as many as there are.
     #[test]
@@ -498,8 +633,9 @@ mod tests {
                 if instructions > Instructions::detect() {
                     continue;
                 }
-                let (blocks, mut open) = Blocks::new(n, 4, 1, 256);
-                let mut room = vec![0u32; Blocks::room(n, 4, 1, 256)];
+                let layout = Layout::new(n, 4, 1, 256);
+                let (blocks, mut open) = layout.blocks(false);
+                let mut room = vec![0u32; layout.room()];
                 let scatter = Scatter {
                     classify: Classify {
                         source: Stored {

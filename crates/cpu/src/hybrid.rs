@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sweepsort_core::{Codec, Coder, Digit, Kind, Presorted, Report, Result, Stage, Word};
 
-use crate::blocks::Blocks;
+use crate::blocks::Layout;
 use crate::classify::{BucketBits, Classifier};
 use crate::columns::{Columns, LINE, Payload, Pieces};
 use crate::count::{self, Span};
@@ -184,7 +184,7 @@ impl Measure {
         let BucketBits { even, sampled } = self.first_bits(threads);
         // Where keys are skewed, there are fewer buckets, and larger blocks.
         [even, sampled]
-            .map(|bits| Blocks::room(self.n, self.shape.record, threads, 1 << bits))
+            .map(|bits| Layout::new(self.n, self.shape.record, threads, 1 << bits).room())
             .into_iter()
             .fold(0, usize::max)
     }
@@ -629,7 +629,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 classifier.find_common(&sample);
             }
             let bits = classifier.of_bits(bits);
-            let (blocks, open) = Blocks::new(n, record, threads, 1 << bits);
+            let turned = means.scratch.turns();
+            let (blocks, open) = Layout::new(n, record, threads, 1 << bits).blocks(turned);
             read_until(Stage::Histogram, &mut report.stages);
             let (buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();

@@ -255,7 +255,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             }
         });
         self.note_moved(2 * self.n * self.data.record_bytes());
-        let crew = match blocks.taken() {
+        let crew = match blocks.count() {
             ..BLOCKS_SHARED_FROM => Crew::alone(),
             _ => self.crew,
         };

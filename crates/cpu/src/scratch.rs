@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sweepsort_core::{Error, Result};
@@ -66,6 +67,7 @@ const KEPT: usize = 2;
 pub(crate) struct Scratch {
     keep: bool,
     kept: Mutex<Vec<Block>>,
+    turned: AtomicBool,
 }
 
 impl Scratch {
@@ -73,7 +75,13 @@ impl Scratch {
         Scratch {
             keep,
             kept: Mutex::new(Vec::new()),
+            turned: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it is the other way round than at the last call.
+    pub(crate) fn turns(&self) -> bool {
+        self.turned.fetch_not(Ordering::Relaxed)
     }
 
     /// A block of at least `bytes` bytes: the smallest kept one that is large enough. If none is,

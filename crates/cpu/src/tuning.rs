@@ -139,6 +139,9 @@ pub(crate) const MADE_BYTES: usize = 32;
 /// The blocks of all workers together that may not be full; with many workers blocks are smaller.
 pub(crate) const ALL_BLOCKS_BYTES: usize = (64 << 20) - ALL_LOCAL_BYTES;
 
+/// Up to so many workers, the room has a region for every two, where reads take lines over. More were not tried there.
+pub(crate) const REGION_WORKERS: usize = 2;
+
 /// From so many blocks up, all workers bring those of a bucket together: one alone has a miss of its caches for each.
 pub(crate) const BLOCKS_SHARED_FROM: usize = 4096;
 
