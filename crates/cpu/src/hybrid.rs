@@ -26,7 +26,7 @@ use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
     ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
-    STACK_BYTES, TIMED_FROM,
+    STACK_BYTES, TIMED_FROM, WAITED_PS_A_KEY,
 };
 
 /// What a sort works with.
@@ -118,7 +118,7 @@ impl Measure {
     /// Bytes of scratch with `threads` workers, at most.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
-        let one = match self.is_one(threads) {
+        let one = match self.shape.fits_one(self.n) {
             true => self.one_bytes(),
             false => 0,
         };
@@ -205,6 +205,13 @@ impl Measure {
     /// The same for evenly spread keys, some of which are partitioned nevertheless.
     fn is_one_if_even(&self, threads: usize) -> bool {
         self.is_one(threads) && !self.shape.in_parts_if_skewed(self.n)
+    }
+
+    /// How long a caller waits for a helper that is late, for it sorts such an input sooner alone than as one of several whom
+    /// nobody joins; none, where there is use for one that comes later.
+    fn patience(&self) -> Option<Duration> {
+        let patience = Duration::from_nanos(self.n as u64 * WAITED_PS_A_KEY / 1000);
+        self.shape.fits_one(self.n).then_some(patience)
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -370,7 +377,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
             unsafe {
-                if self.measure(means).is_one(crew.threads()) {
+                let measure = self.measure(means);
+                let crew = match measure.patience() {
+                    Some(patience) if !crew.has_help(patience) => Crew::alone(),
+                    _ => crew,
+                };
+                if measure.is_one(crew.threads()) {
                     self.run_one(report, means)
                 } else {
                     self.run_many(report, crew, means)

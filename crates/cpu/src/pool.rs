@@ -24,16 +24,16 @@ use std::cell::Cell;
 use std::error::Error as _;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
-use crate::tuning::{CHUNK_MIN, PARALLEL_FROM, SPIN, SPIN_ALONE, TURN};
+use crate::tuning::{CHUNK_MIN, LATE, PARALLEL_FROM, SPIN, SPIN_ALONE, TURN};
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -160,6 +160,9 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         // Also where the caller's work has panicked: those who have joined need not wait for more.
         self.team.tell(|board| board.left = true);
+        if !self.team.is_joined.load(Ordering::Relaxed) {
+            WAS_LATE.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -183,6 +186,20 @@ impl Crew<'_> {
     /// How many workers there are.
     pub(crate) fn threads(self) -> usize {
         self.threads
+    }
+
+    /// Whether a helper can be expected: none was late, or one joins within a time.
+    pub(crate) fn has_help(self, within: Duration) -> bool {
+        self.team.is_some_and(|(team, _)| {
+            let start = Instant::now();
+            while WAS_LATE.load(Ordering::Relaxed) && !team.is_joined.load(Ordering::Relaxed) {
+                if start.elapsed() > within {
+                    return false;
+                }
+                std::hint::spin_loop();
+            }
+            true
+        })
     }
 
     /// Which worker runs this code; below [`threads`](Self::threads).
@@ -233,6 +250,8 @@ impl Crew<'_> {
 struct Team {
     threads: usize,
     board: Mutex<Board>,
+    /// Whether somebody has joined.
+    is_joined: AtomicBool,
     /// How often the board was changed: to be looked at without the lock.
     news: AtomicUsize,
     /// Woken when the last one leaves a work.
@@ -402,6 +421,9 @@ impl Work {
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 const ASKED_MAX: usize = 1024;
 
+/// Whether the first helper was late when one was last asked for, or has not come yet.
+static WAS_LATE: AtomicBool = AtomicBool::new(false);
+
 impl Team {
     fn new(threads: usize) -> Self {
         Team {
@@ -412,6 +434,7 @@ impl Team {
                 left: false,
                 open: Vec::new(),
             }),
+            is_joined: AtomicBool::new(false),
             news: AtomicUsize::new(0),
             done: Condvar::new(),
         }
@@ -430,9 +453,10 @@ impl Team {
         ASKED.fetch_add(missing, Ordering::Relaxed);
         for _ in 0..missing {
             let team = Arc::clone(self);
+            let asked = Instant::now();
             let join = move || {
                 ASKED.fetch_sub(1, Ordering::Relaxed);
-                team.join();
+                team.join(asked);
             };
             match pool {
                 Some(pool) => pool.spawn(join),
@@ -441,13 +465,16 @@ impl Team {
         }
     }
 
-    /// Works for the caller as long as there is something to do, by turns.
-    fn join(&self) {
+    /// Works for the caller, who has asked then, as long as there is something to do, by turns.
+    fn join(&self, asked: Instant) {
         let mut board = lock(&self.board);
         let Some(worker) = board.numbers.pop() else {
             return;
         };
         let _number = Number::set(worker);
+        if !self.is_joined.swap(true, Ordering::Relaxed) {
+            WAS_LATE.store(asked.elapsed() > LATE, Ordering::Relaxed);
+        }
         let mut turn = Instant::now();
         while !board.left {
             if turn.elapsed() > TURN {
@@ -595,9 +622,7 @@ impl<T> Shared<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{self, RecvTimeoutError};
-    use std::time::Duration;
 
     use super::*;
 

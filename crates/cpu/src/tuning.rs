@@ -239,6 +239,13 @@ pub(crate) const OUT_ONE_IN: usize = 256;
 /// too high or too low.
 pub(crate) const OUT_TOGETHER: usize = 8;
 
+/// A helper that takes longer to join is late: others have the cores. To wake one takes 50 us.
+pub(crate) const LATE: Duration = Duration::from_micros(100);
+
+/// If the last one was late, a caller that sorts an input sooner alone than as one of several whom nobody joins waits so
+/// many picoseconds a key for the first to join: a fiftieth of what the sort takes.
+pub(crate) const WAITED_PS_A_KEY: u64 = 30;
+
 /// How long a worker that has nothing to do asks again and again for something before it leaves: longer than
 /// what one worker does alone between two stages, as a rule. To come back takes 50 us.
 pub(crate) const SPIN: Duration = Duration::from_micros(200);

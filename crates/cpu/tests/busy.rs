@@ -1,0 +1,42 @@
+//! Threads that have other work to do.
+
+use std::borrow::Cow;
+use std::sync::mpsc;
+
+use rayon::ThreadPoolBuilder;
+use sweepsort_core::{Codec, Engine, Spec, Task, WordsMut};
+use sweepsort_cpu::CpuEngine;
+
+/// Where nobody has joined a caller, it goes the way of several once, and from then on sorts alone what it can.
+#[test]
+fn callers_whom_nobody_joins_sort_alone() {
+    let n = 200_000;
+    let keys: Vec<u32> = (1..=n).map(|i: u32| i.wrapping_mul(0x9e37_79b9)).collect();
+    let mut expected = keys.clone();
+    expected.sort_unstable();
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let (begin, begun) = mpsc::channel();
+    pool.spawn(move || {
+        begin.send(()).unwrap();
+        released.recv().unwrap();
+    });
+    begun.recv().unwrap();
+    let engine = CpuEngine::new(None);
+    let spec = Spec {
+        codec: Codec::UNSIGNED,
+        bits: 0..u32::BITS,
+        stable: true,
+        algorithm: Cow::Borrowed("auto"),
+    };
+    let threads = pool.install(|| {
+        [(); 3].map(|()| {
+            let mut found = keys.clone();
+            let report = engine.run(Task::Keys(WordsMut::W32(&mut found)), &spec);
+            assert!(found == expected, "{report:?}");
+            report.unwrap().threads
+        })
+    });
+    release.send(()).unwrap();
+    assert_eq!(threads, [2, 1, 1]);
+}
