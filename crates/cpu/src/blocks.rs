@@ -231,15 +231,13 @@ impl Layout {
             readers,
         } = self;
         let (all, records) = (self.count(), self.records());
-        let size = all / readers.pow(2);
-        let starts = (0..readers.pow(2)).map(|region| region * size);
-        let mut regions: Vec<Region> = starts
-            .map(|start| Region {
-                next: start.into(),
-                end: start + size,
+        let count = readers * readers;
+        let mut regions: Vec<Region> = (0..count)
+            .map(|region| Region {
+                next: (all * region / count).into(),
+                end: all * (region + 1) / count,
             })
             .collect();
-        regions[readers.pow(2) - 1].end = all;
         let mut open = |worker: usize| {
             let writer = worker % readers;
             let region = |reader| match turned {

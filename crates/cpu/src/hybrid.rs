@@ -25,8 +25,8 @@ use crate::sample::{is_even, sample};
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
-    STACK_BYTES, TIMED_FROM, WAITED_PS_A_KEY,
+    ALL_LOCAL_BYTES, INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM,
+    SAMPLE_PER_BUCKET, STACK_BYTES, TIMED_FROM, WAITED_PS_A_KEY,
 };
 
 /// What a sort works with.
@@ -207,11 +207,10 @@ impl Measure {
         self.is_one(threads) && !self.shape.in_parts_if_skewed(self.n)
     }
 
-    /// How long a caller waits for a helper that is late, for it sorts such an input sooner alone than as one of several whom
-    /// nobody joins; none, where there is use for one that comes later.
-    fn patience(&self) -> Option<Duration> {
-        let patience = Duration::from_nanos(self.n as u64 * WAITED_PS_A_KEY / 1000);
-        self.shape.fits_one(self.n).then_some(patience)
+    /// Whether a caller does without its crew, since it sorts such an input sooner alone than as one of several whom nobody joins.
+    fn is_left_alone(&self, crew: Crew<'_>) -> bool {
+        let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
+        self.shape.fits_one(self.n) && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -378,9 +377,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             // SAFETY: the caller's promise.
             unsafe {
                 let measure = self.measure(means);
-                let crew = match measure.patience() {
-                    Some(patience) if !crew.has_help(patience) => Crew::alone(),
-                    _ => crew,
+                let crew = match measure.is_left_alone(crew) {
+                    true => Crew::alone(),
+                    false => crew,
                 };
                 if measure.is_one(crew.threads()) {
                     self.run_one(report, means)

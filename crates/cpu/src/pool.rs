@@ -11,6 +11,8 @@
 //! by a thread that the system wakes, and the next one is woken by that; on two cores a system may put both on the
 //! same one, and leave them there for milliseconds.
 //!
+//! If the first helper who was asked took long to come, others have the cores, and the next caller may rather work alone.
+//!
 //! A helper may share its core with another program, and not run for milliseconds. If it held an item then, all
 //! would wait. So every now and then, between two items, it offers its core to others by itself; but not within a
 //! `for_each` that it calls for an item, since then it holds that item.
@@ -33,7 +35,7 @@ use crossbeam_utils::CachePadded;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
-use crate::tuning::{CHUNK_MIN, LATE, PARALLEL_FROM, SPIN, SPIN_ALONE, TURN};
+use crate::tuning::{CHUNK_MIN, PARALLEL_FROM, SPIN, SPIN_ALONE, TURN};
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -161,7 +163,7 @@ impl Drop for Entered<'_> {
         // Also where the caller's work has panicked: those who have joined need not wait for more.
         self.team.tell(|board| board.left = true);
         if !self.team.is_joined.load(Ordering::Relaxed) {
-            WAS_LATE.store(true, Ordering::Relaxed);
+            self.team.note_delay();
         }
     }
 }
@@ -188,11 +190,13 @@ impl Crew<'_> {
         self.threads
     }
 
-    /// Whether a helper can be expected: none was late, or one joins within a time.
-    pub(crate) fn has_help(self, within: Duration) -> bool {
+    /// Whether a helper can be expected before it is too `late`, since the last one was not, or joins within a time.
+    pub(crate) fn has_help(self, late: Duration, within: Duration) -> bool {
         self.team.is_some_and(|(team, _)| {
             let start = Instant::now();
-            while WAS_LATE.load(Ordering::Relaxed) && !team.is_joined.load(Ordering::Relaxed) {
+            let late = late.as_nanos() as u64;
+            while DELAY_NS.load(Ordering::Relaxed) > late && !team.is_joined.load(Ordering::Relaxed)
+            {
                 if start.elapsed() > within {
                     return false;
                 }
@@ -249,6 +253,8 @@ impl Crew<'_> {
 /// Those who have joined a caller, and what there is to do.
 struct Team {
     threads: usize,
+    /// When helpers were first asked.
+    asked: Instant,
     board: Mutex<Board>,
     /// Whether somebody has joined.
     is_joined: AtomicBool,
@@ -421,13 +427,14 @@ impl Work {
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 const ASKED_MAX: usize = 1024;
 
-/// Whether the first helper was late when one was last asked for, or has not come yet.
-static WAS_LATE: AtomicBool = AtomicBool::new(false);
+/// How long the first helper of the last team took to join, or how long a caller had none.
+static DELAY_NS: AtomicU64 = AtomicU64::new(0);
 
 impl Team {
     fn new(threads: usize) -> Self {
         Team {
             threads,
+            asked: Instant::now(),
             board: Mutex::new(Board {
                 helpers: 0,
                 numbers: (1..threads).rev().collect(),
@@ -453,10 +460,9 @@ impl Team {
         ASKED.fetch_add(missing, Ordering::Relaxed);
         for _ in 0..missing {
             let team = Arc::clone(self);
-            let asked = Instant::now();
             let join = move || {
                 ASKED.fetch_sub(1, Ordering::Relaxed);
-                team.join(asked);
+                team.join();
             };
             match pool {
                 Some(pool) => pool.spawn(join),
@@ -465,15 +471,15 @@ impl Team {
         }
     }
 
-    /// Works for the caller, who has asked then, as long as there is something to do, by turns.
-    fn join(&self, asked: Instant) {
+    /// Works for the caller as long as there is something to do, by turns.
+    fn join(&self) {
         let mut board = lock(&self.board);
         let Some(worker) = board.numbers.pop() else {
             return;
         };
         let _number = Number::set(worker);
         if !self.is_joined.swap(true, Ordering::Relaxed) {
-            WAS_LATE.store(asked.elapsed() > LATE, Ordering::Relaxed);
+            self.note_delay();
         }
         let mut turn = Instant::now();
         while !board.left {
@@ -539,6 +545,12 @@ impl Team {
         {
             resume_unwind(panic);
         }
+    }
+
+    /// Notes how long ago helpers were asked.
+    fn note_delay(&self) {
+        let delay = self.asked.elapsed().as_nanos() as u64;
+        DELAY_NS.store(delay, Ordering::Relaxed);
     }
 
     /// Changes the board, and tells all.

@@ -239,11 +239,11 @@ pub(crate) const OUT_ONE_IN: usize = 256;
 /// too high or too low.
 pub(crate) const OUT_TOGETHER: usize = 8;
 
-/// A helper that takes longer to join is late: others have the cores. To wake one takes 50 us.
-pub(crate) const LATE: Duration = Duration::from_micros(100);
+/// A helper who takes so many picoseconds a key to join, a quarter of what the sort takes alone, comes too late for an input that is
+/// sorted sooner alone than as one of several whom nobody joins: others have the cores. To wake one takes 50 us.
+pub(crate) const LATE_PS_A_KEY: u64 = 500;
 
-/// If the last one was late, a caller that sorts an input sooner alone than as one of several whom nobody joins waits so
-/// many picoseconds a key for the first to join: a fiftieth of what the sort takes.
+/// If the last one came too late, a caller waits so many for the first to join: a fiftieth of what the sort takes.
 pub(crate) const WAITED_PS_A_KEY: u64 = 30;
 
 /// How long a worker that has nothing to do asks again and again for something before it leaves: longer than
