@@ -63,6 +63,6 @@ pub struct Plan {
     pub digits: Vec<Digit>,
     /// Upper bound of the scratch memory, in bytes.
     pub workspace_bytes: usize,
-    /// How many threads will share the work.
+    /// How many threads will share the work at most.
     pub threads: usize,
 }
