@@ -70,6 +70,11 @@ struct Reader {
     free: Range<usize>,
 }
 
+/// Who sorts a bucket, as a rule: each worker begins with an even share of them.
+fn reader_of(bucket: usize, buckets: usize, readers: usize) -> usize {
+    bucket * readers / buckets
+}
+
 /// Records of a stretch of the input, moved by one worker in order.
 struct Run<W> {
     range: Range<usize>,
@@ -245,7 +250,8 @@ impl Layout {
                 false => writer * readers + reader,
             };
             let mut place = |bucket: usize| {
-                let next = regions[region(bucket * readers / buckets)].next.get_mut();
+                let next = &mut regions[region(reader_of(bucket, buckets, readers))].next;
+                let next = next.get_mut();
                 let block = *next;
                 *next += 1;
                 // If all began at the start of a block, they would share one set of a cache.
@@ -438,7 +444,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             *start = end - self.blocks.records;
             return *start;
         }
-        let reader = usize::from(bucket) * open.readers.len() / open.places.len();
+        let reader = reader_of(bucket.into(), open.places.len(), open.readers.len());
         let next = self.blocks.take(&mut open.readers[reader], end);
         self.room.prefetch_start(next);
         next

@@ -197,18 +197,16 @@ impl Measure {
         }
     }
 
-    /// Whether an input is a single bucket, which one thread sorts.
-    fn is_one(&self, threads: usize) -> bool {
-        self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
-    }
-
-    /// The same for evenly spread keys, some of which are partitioned nevertheless.
+    /// Whether an input of evenly spread keys is planned as a single bucket, which one thread sorts: some others are, too.
     fn is_one_if_even(&self, threads: usize) -> bool {
-        self.is_one(threads) && !self.shape.in_parts_if_skewed(self.n)
+        self.shape.fits_one(self.n)
+            && (threads == 1 || self.n < PARALLEL_FROM)
+            && !self.shape.in_parts_if_skewed(self.n)
     }
 
-    /// Whether a caller does without its crew, since it sorts such an input sooner alone than as one of several whom nobody joins.
-    fn is_left_alone(&self, crew: Crew<'_>) -> bool {
+    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins, for it sorts such an input sooner
+    /// so than as one of several.
+    fn is_one_for(&self, crew: Crew<'_>) -> bool {
         let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
         self.shape.fits_one(self.n) && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
     }
@@ -376,12 +374,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
             unsafe {
-                let measure = self.measure(means);
-                let crew = match measure.is_left_alone(crew) {
-                    true => Crew::alone(),
-                    false => crew,
-                };
-                if measure.is_one(crew.threads()) {
+                if self.measure(means).is_one_for(crew) {
                     self.run_one(report, means)
                 } else {
                     self.run_many(report, crew, means)

@@ -162,7 +162,7 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         // Also where the caller's work has panicked: those who have joined need not wait for more.
         self.team.tell(|board| board.left = true);
-        if !self.team.is_joined.load(Ordering::Relaxed) {
+        if self.team.threads > 1 && !self.team.is_joined.load(Ordering::Relaxed) {
             self.team.note_delay();
         }
     }
@@ -192,18 +192,17 @@ impl Crew<'_> {
 
     /// Whether a helper can be expected before it is too `late`, since the last one was not, or joins within a time.
     pub(crate) fn has_help(self, late: Duration, within: Duration) -> bool {
-        self.team.is_some_and(|(team, _)| {
-            let start = Instant::now();
-            let late = late.as_nanos() as u64;
-            while DELAY_NS.load(Ordering::Relaxed) > late && !team.is_joined.load(Ordering::Relaxed)
-            {
-                if start.elapsed() > within {
-                    return false;
-                }
-                std::hint::spin_loop();
+        let Some((team, _)) = self.team.filter(|_| self.threads > 1) else {
+            return false;
+        };
+        let (start, late) = (Instant::now(), late.as_nanos() as u64);
+        while DELAY_NS.load(Ordering::Relaxed) > late && !team.is_joined.load(Ordering::Relaxed) {
+            if start.elapsed() > within {
+                return false;
             }
-            true
-        })
+            std::hint::spin_loop();
+        }
+        true
     }
 
     /// Which worker runs this code; below [`threads`](Self::threads).

@@ -369,14 +369,14 @@ impl<K: Word, W: Word, P: Payload, E: Entry> Sink<W, P> for Positions<K, E> {
     unsafe fn done(self, start: usize, words: &mut [W]) {
         /// Positions that are a line or two.
         const TOGETHER: usize = LINE / size_of::<u32>();
-        let first = match self.streams {
-            true => self.index.at(start).align_offset(LINE).min(words.len()),
-            false => words.len(),
-        };
-        let (head, rest) = words.split_at(first);
-        let (lines, tail) = rest.as_chunks::<TOGETHER>();
         // SAFETY: the index is as long as the keys, and these places are the caller's.
         unsafe {
+            if !self.streams {
+                return self.write(start, words);
+            }
+            let first = self.index.at(start).align_offset(LINE).min(words.len());
+            let (head, rest) = words.split_at(first);
+            let (lines, tail) = rest.as_chunks::<TOGETHER>();
             self.write(start, head);
             for (i, line) in lines.iter().enumerate() {
                 let positions: [E; TOGETHER] =

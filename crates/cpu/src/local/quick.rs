@@ -81,14 +81,7 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
         if away_bytes(n, size_of::<W>()) > bytes {
             return false;
         }
-        let keys = Keys {
-            from: from.keys_start(),
-            to: to.keys_start(),
-            away: memory.cast(),
-            n,
-            depth: depth(n),
-            bins: None,
-        };
+        let keys = Keys::new(from.keys_start(), to.keys_start(), memory.cast(), n, None);
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -113,14 +106,7 @@ pub(super) unsafe fn parts<W: Word>(
             slots: memory.add(away_bytes(n, size_of::<W>()).next_multiple_of(LINE)),
             crowding,
         };
-        let keys = Keys {
-            from: keys,
-            to: keys,
-            away: memory.cast(),
-            n,
-            depth: depth(n),
-            bins: Some(bins),
-        };
+        let keys = Keys::new(keys, keys, memory.cast(), n, Some(bins));
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -182,14 +168,7 @@ unsafe fn records<W: Word, P: Payload>(
                 kept
             }
         };
-        let sorted = Keys {
-            from: words,
-            to: words,
-            away: words.add(n),
-            n,
-            depth: depth(n),
-            bins: None,
-        };
+        let sorted = Keys::new(words, words, words.add(n), n, None);
         by_vectors::<u64, _>(instructions, sorted).ok()?;
         let position = |word: u64| (word & u64::mask(&(0..positions))) as usize;
         if rest == 0 {
@@ -274,6 +253,20 @@ struct Keys<'a, W> {
     depth: usize,
     /// Where parts are sorted in bins, if they are.
     bins: Option<Bins<'a>>,
+}
+
+impl<'a, W> Keys<'a, W> {
+    /// `n` keys, whose parts may be cut as often as is usual.
+    fn new(from: *const W, to: *mut W, away: *mut W, n: usize, bins: Option<Bins<'a>>) -> Self {
+        Keys {
+            from,
+            to,
+            away,
+            n,
+            depth: depth(n),
+            bins,
+        }
+    }
 }
 
 /// Memory for bins.
