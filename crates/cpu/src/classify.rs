@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::columns::Payload;
+use crate::columns::{Limits, Payload};
 use crate::histogram::Counters;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
@@ -92,6 +92,22 @@ impl<W: Word> Classifier<W> {
         match self {
             Classifier::Even { .. } => bits.even,
             Classifier::Sampled(_) => bits.sampled,
+        }
+    }
+
+    /// Codes that none of a bucket is below or above, if keys are spread between them as far as can be told: not of the buckets at
+    /// the ends, which have all codes beyond. Of a code, the bits of `mask` tell the bucket.
+    pub(crate) fn limits(&self, bucket: usize, mask: W) -> Option<Limits<W>> {
+        match self {
+            Classifier::Even { range, placing, .. }
+                if const { W::BITS >= 32 }
+                    && mask & W::TOP != W::ZERO
+                    && (1..placing.of(range[1])).contains(&bucket) =>
+            {
+                let least = placing.last(bucket - 1).wrapping_add(W::truncate(1));
+                Some([least, placing.last(bucket) | !mask])
+            }
+            _ => None,
         }
     }
 
@@ -473,5 +489,54 @@ mod tests {
         width::<u32>();
         width::<u64>();
         width::<u128>();
+    }
+
+    /// The limits of a bucket hold all codes that go there, and no others; where more codes go there than that, there are none.
+    #[test]
+    fn limits_hold_what_goes_to_a_bucket() {
+        fn width<W: Word>() {
+            let (one, eighth) = (W::truncate(1), W::MAX >> 3);
+            let ranges = [
+                [W::ZERO, W::MAX],
+                [W::ZERO, one],
+                [eighth, W::MAX >> 1],
+                [eighth, eighth.wrapping_add(W::truncate(40))],
+                [one, W::MAX.wrapping_sub(W::truncate(77))],
+                [W::TOP.wrapping_sub(W::truncate(100_000)), W::TOP],
+            ];
+            for [least, greatest] in ranges {
+                for bits in [1, 5, 8] {
+                    let classifier = Classifier::even([least, greatest], bits);
+                    let Classifier::Even { placing, .. } = &classifier else {
+                        unreachable!("made to be even")
+                    };
+                    let last = placing.of(greatest);
+                    for bucket in 0..1 << bits {
+                        let what = format!("{bucket} of {bits} bits in {least:?}..={greatest:?}");
+                        let limits = classifier.limits(bucket, W::MAX);
+                        let inner = bucket > 0 && bucket < last;
+                        assert_eq!(limits.is_some(), inner, "{what}");
+                        // Of a bucket without codes the first is greater.
+                        if let Some([from, to]) = limits
+                            && from <= to
+                        {
+                            let beside = [from.wrapping_sub(one), from, to, to.wrapping_add(one)];
+                            let found = beside.map(|code| placing.of(code).cmp(&bucket));
+                            use std::cmp::Ordering::{Equal, Greater, Less};
+                            assert_eq!(found, [Less, Equal, Equal, Greater], "{what}");
+                        }
+                    }
+                }
+            }
+        }
+        width::<u32>();
+        width::<u64>();
+        width::<u128>();
+        // Bits below those that tell a bucket may be any; those above must be none.
+        let classifier = Classifier::even([0u32, 0xffff_fff0], 4);
+        let low = |bits: &Range<u32>| classifier.limits(3, u32::mask(bits)).map(|[_, last]| last);
+        assert_eq!(low(&(4..32)), low(&(0..32)).map(|last| last | 0xf));
+        assert_eq!(low(&(4..31)), None);
+        assert_eq!(Classifier::even([0u16, 255], 4).limits(3, u16::MAX), None);
     }
 }

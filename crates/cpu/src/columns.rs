@@ -7,8 +7,11 @@
 use std::arch::asm;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::ptr;
 
 use sweepsort_core::Word;
+
+use crate::tuning::READ_AHEAD_BYTES;
 
 /// How one payload is moved. Pointers need no alignment, and bytes may be uninitialised padding: they are copied,
 /// and no branch and no address depends on them.
@@ -397,9 +400,14 @@ pub(crate) struct Pieces<'a, W, P> {
     columns: Columns<W, P>,
     ranges: &'a [Range<usize>],
     n: usize,
-    /// Pieces that will be read after these.
-    next: &'a [Range<usize>],
+    limits: Option<Limits<W>>,
 }
+
+/// Records that are read without another look at what comes next.
+pub(crate) const READ_TOGETHER: usize = 2048;
+
+/// Codes that none of a bucket is below or above, where a partition tells them.
+pub(crate) type Limits<W> = [W; 2];
 
 impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
     pub(crate) fn new(columns: Columns<W, P>, ranges: &'a [Range<usize>]) -> Self {
@@ -407,20 +415,28 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
             columns,
             ranges,
             n: ranges.iter().map(Range::len).sum(),
-            next: &[],
+            limits: None,
         }
     }
 
-    /// The same, before others, which may be fetched meanwhile.
-    pub(crate) fn before(self, next: &'a [Range<usize>]) -> Self {
-        Pieces { next, ..self }
+    /// The same, of which it is known, or not, what no key is beyond.
+    ///
+    /// # Safety
+    /// It is so.
+    pub(crate) unsafe fn within(self, limits: Option<Limits<W>>) -> Self {
+        Pieces { limits, ..self }
     }
 
-    /// What will be read after these.
+    /// What no key is beyond.
+    pub(crate) fn limits(&self) -> Option<Limits<W>> {
+        self.limits
+    }
+
+    /// What is read of these when, to be fetched before.
     pub(crate) fn ahead(&self) -> Ahead<'a> {
         let Columns { keys, payloads, .. } = self.columns;
         let payload = (payloads.cast_const(), self.columns.payload.bytes());
-        Ahead::new([(keys.cast(), size_of::<W>()), payload], self.next)
+        Ahead::new([(keys.cast(), size_of::<W>()), payload], self.ranges)
     }
 
     /// How many records there are.
@@ -460,7 +476,9 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
             columns: self.columns.cast(),
             ranges: self.ranges,
             n: self.n,
-            next: self.next,
+            limits: self
+                .limits
+                .map(|ends| ends.map(|end| V::truncate(end.widen()))),
         }
     }
 
@@ -510,7 +528,7 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
     }
 }
 
-/// Pieces that will be read later, and are brought to the second level cache meanwhile.
+/// Pieces that are being read, and are brought to the second level cache some records before.
 pub(crate) struct Ahead<'a> {
     /// Where a column starts, and how many bytes an element has; none, if there is no such column.
     columns: [(*const u8, usize); 2],
@@ -520,17 +538,29 @@ pub(crate) struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
+    /// Of columns, before the first record is read.
     pub(crate) fn new(columns: [(*const u8, usize); 2], ranges: &'a [Range<usize>]) -> Self {
-        Ahead {
+        let mut ahead = Ahead {
             columns,
             ranges,
+            done: 0,
+        };
+        ahead.read(READ_AHEAD_BYTES / (columns[0].1 + columns[1].1));
+        ahead
+    }
+
+    /// Nothing, for what is read is in the caches.
+    pub(crate) fn nothing() -> Self {
+        Ahead {
+            columns: [(ptr::null(), 0); 2],
+            ranges: &[],
             done: 0,
         }
     }
 
-    /// Says that the next `n` records will be read.
+    /// Says that the next `n` records are read: as many of those to come are fetched.
     #[inline(always)]
-    pub(crate) fn fetch(&mut self, mut n: usize) {
+    pub(crate) fn read(&mut self, mut n: usize) {
         while n > 0
             && let Some((range, later)) = self.ranges.split_first()
         {
@@ -627,6 +657,14 @@ pub(crate) fn streamed() {
     }
 }
 
+/// Limits some way beyond keys.
+#[cfg(test)]
+pub(crate) fn loose_limits<W: Word>(keys: &[W]) -> Option<Limits<W>> {
+    let (&least, &greatest) = (keys.iter().min()?, keys.iter().max()?);
+    let above = W::MAX.wrapping_sub(greatest) >> 3;
+    Some([least.wrapping_sub(least >> 3), greatest.wrapping_add(above)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -634,15 +672,17 @@ mod tests {
     /// What lies ahead is gone through piece by piece, as far as there is something.
     #[test]
     fn pieces_ahead_are_fetched_once() {
-        let column = [0u32; 100];
-        let ranges = [3..10, 20..20, 40..60];
+        const FIRST: usize = READ_AHEAD_BYTES / 8;
+        let column = [0u32; FIRST + 100];
+        let ranges = [3..FIRST + 10, 20..20, 40..60];
         let mut ahead = Ahead::new([(column.as_ptr().cast(), 4); 2], &ranges);
         let mut left = |n: usize| {
-            ahead.fetch(n);
+            ahead.read(n);
             (ahead.ranges.len(), ahead.done)
         };
         let steps = [0, 6, 1, 12, 8, 1].map(&mut left);
-        assert_eq!(steps, [(3, 0), (3, 6), (2, 0), (1, 12), (0, 0), (0, 0)]);
+        let expected = [(3, FIRST), (3, FIRST + 6), (2, 0), (1, 12), (0, 0), (0, 0)];
+        assert_eq!(steps, expected);
     }
 
     /// Payloads of every width from 1 to 16 arrive whole, and nothing beside them changes.

@@ -636,7 +636,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let turned = means.scratch.turns();
             let (blocks, open) = Layout::new(n, record, threads, 1 << bits).blocks(turned);
             read_until(Stage::Histogram, &mut report.stages);
-            let (buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
+            let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
             read_until(Stage::Scatter, &mut report.stages);
             // If there is none, nothing has been written but scratch.
@@ -648,7 +648,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 job.set_data(job::columns_at(made.start(), n, self.payload));
                 bytes += measure.column_bytes();
             }
-            job.finish_first(&buckets);
+            job.finish_first(&mut buckets);
             read_until(Stage::Local, &mut report.stages);
             report.passes_run = job.passes();
             report.bytes_moved = job.bytes_moved();

@@ -11,7 +11,7 @@ use sweepsort_core::Word;
 
 use crate::blocks::{self, Blocks, Open, Runs};
 use crate::classify::{Classifier, Classify};
-use crate::columns::{Columns, LINE, Payload, Pieces};
+use crate::columns::{Columns, LINE, Limits, Payload, Pieces};
 use crate::histogram::Chunk;
 use crate::local::Local;
 use crate::pool::{Crew, Shared};
@@ -105,11 +105,20 @@ pub(crate) struct Bucket<W> {
     window: u32,
     /// Partitions that they took part in.
     passes: u32,
+    /// What no code is beyond.
+    limits: Option<Limits<W>>,
 }
 
 impl<W: Word> Bucket<W> {
     /// Those of a first partition that have records, in order.
-    fn of_runs(runs: &Runs<'_, W>, classifier: &Classifier<W>, crew: Crew<'_>) -> Vec<Self> {
+    fn of_runs(
+        runs: &Runs<'_, W>,
+        classify: Classify<'_, W, impl Copy>,
+        crew: Crew<'_>,
+    ) -> Vec<Self> {
+        let Classify {
+            classifier, mask, ..
+        } = classify;
         let mut buckets = vec![None; classifier.buckets()];
         let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
         crew.for_each(&mut numbered, |(number, bucket)| {
@@ -123,6 +132,7 @@ impl<W: Word> Bucket<W> {
                 tied: classifier.one_value(*number),
                 window: 0,
                 passes: 1,
+                limits: classifier.limits(*number, mask),
             });
         });
         let mut buckets: Vec<Self> = buckets.into_iter().flatten().collect();
@@ -260,7 +270,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             _ => self.crew,
         };
         let runs = Runs::new(open, blocks);
-        (Bucket::of_runs(&runs, classifier, crew), runs.varying())
+        (
+            Bucket::of_runs(&runs, scatter.classify, crew),
+            runs.varying(),
+        )
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.
@@ -279,22 +292,20 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     ///
     /// # Safety
     /// Nobody else uses the records now. The data are there, if a bucket [goes on](Self::goes_on).
-    pub(crate) unsafe fn finish_first(&self, buckets: &[Bucket<W>]) {
+    pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket<W>]) {
         // SAFETY: the caller's promise.
         unsafe { self.finish(self.crew, buckets, Side::Room) }
     }
 
     /// Sorts each bucket, to where the sink wants it.
-    unsafe fn finish(&self, crew: Crew<'_>, buckets: &[Bucket<W>], side: Side) {
-        crew.for_each_with_next(buckets, |bucket, next| {
-            let is_local =
-                |bucket: &&Bucket<W>| bucket.tied.is_none() && self.local.takes(bucket.n);
-            let next = next.filter(is_local).map_or(&[][..], |next| &next.pieces);
+    unsafe fn finish(&self, crew: Crew<'_>, buckets: &mut [Bucket<W>], side: Side) {
+        crew.for_each(buckets, |bucket| {
+            let bucket = &*bucket;
             // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
             // the room left the data's side, so its places there are free.
             unsafe {
                 let in_room = side == Side::Room;
-                if !is_local(&bucket) {
+                if bucket.tied.is_some() || !self.local.takes(bucket.n) {
                     if const { Self::BESIDE } && in_room {
                         return self.go_on(&self.bring(bucket), self.data, Side::Data);
                     }
@@ -307,8 +318,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 };
                 let all = 0..bucket.n;
                 let from = if const { Self::BESIDE } && in_room {
-                    let (records, pieces) = (self.room.records(), [&bucket.pieces, next]);
-                    let sorted = self.local.sort_beside(records, pieces, bucket.n, to, own);
+                    let (records, pieces) = (self.room.records(), &bucket.pieces);
+                    let (n, limits) = (bucket.n, bucket.limits);
+                    let sorted = self.local.sort_beside(records, pieces, n, to, own, limits);
                     self.note_moved(2 * bucket.n * self.data.record_bytes());
                     if sorted {
                         return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
@@ -316,7 +328,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     self.room.gather(&bucket.pieces, to);
                     Pieces::new(to, slice::from_ref(&all))
                 } else {
-                    Pieces::new(self.columns(side), &bucket.pieces).before(next)
+                    Pieces::new(self.columns(side), &bucket.pieces).within(bucket.limits)
                 };
                 let passes = self.local.sort(from, to, own, bucket.window);
                 self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
@@ -387,9 +399,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 let bucket = Bucket {
                     tied: None,
                     window,
+                    limits: None,
                     ..bucket.clone()
                 };
-                return self.finish(crew, &[bucket], side);
+                return self.finish(crew, &mut [bucket], side);
             }
             crew.for_each(&mut parts, |(start, pieces)| {
                 if self.passing {
@@ -489,7 +502,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             });
             let read = 2 * bucket.n * size_of::<W>();
             self.note_moved(read + 2 * bucket.n * self.data.record_bytes());
-            let buckets: Vec<_> = numbers
+            let mut buckets: Vec<_> = numbers
                 .into_iter()
                 .enumerate()
                 .filter(|(_, numbers)| !numbers.is_empty())
@@ -501,9 +514,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                     tied: classifier.one_value(number),
                     passes: bucket.passes + 1,
                     window: bucket.window,
+                    limits: classifier.limits(number, mask),
                 })
                 .collect();
-            self.finish(crew, &buckets, side.other());
+            self.finish(crew, &mut buckets, side.other());
         }
     }
 

@@ -21,12 +21,12 @@ mod whole;
 
 use std::ops::Range;
 use std::slice;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use sweepsort_core::Word;
 
 use crate::classify::BucketBits;
-use crate::columns::{Columns, Payload, Pieces};
+use crate::columns::{Columns, Limits, Payload, Pieces};
 use crate::instructions::{Instructions, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_any_vectors, by_vectors};
 use crate::pool::Crew;
@@ -213,7 +213,11 @@ impl Shape {
 /// Whether bins are worth a try. Keys that crowd in one bucket often do so in the next ones; each
 /// vain try doubles how many buckets go without. Workers share it, and lose nothing if they race.
 #[derive(Default)]
-struct Crowding(AtomicU32);
+struct Crowding {
+    tries: AtomicU32,
+    /// Whether keys that crowd between a bucket's limits did not between its least and its greatest one.
+    misled: AtomicBool,
+}
 
 impl Crowding {
     /// Bits of how many buckets are still to go without; above is how many did after the last try.
@@ -221,15 +225,15 @@ impl Crowding {
 
     /// Whether the next bucket goes without.
     fn waits(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & u32::mask(&(0..Self::LEFT_BITS)) > 0
+        self.tries.load(Ordering::Relaxed) & u32::mask(&(0..Self::LEFT_BITS)) > 0
     }
 
     /// Whether to try a bucket.
     fn try_bins(&self) -> bool {
-        let state = self.0.load(Ordering::Relaxed);
+        let state = self.tries.load(Ordering::Relaxed);
         let left = state & u32::mask(&(0..Self::LEFT_BITS));
         if left > 0 {
-            self.0.store(state - 1, Ordering::Relaxed);
+            self.tries.store(state - 1, Ordering::Relaxed);
         }
         left == 0
     }
@@ -237,7 +241,7 @@ impl Crowding {
     /// Sorts in bins, if that is worth a try; or returns false and has written nothing.
     ///
     /// # Safety
-    /// As [`in_bins`].
+    /// As [`in_bins`], twice: where keys crowd between limits, they may not between the least and the greatest.
     unsafe fn in_bins<W: Word, P: Payload>(
         &self,
         instructions: Instructions,
@@ -249,22 +253,44 @@ impl Crowding {
         if !self.try_bins() {
             return false;
         }
-        // SAFETY: the caller's promise.
-        let done = unsafe { in_bins(instructions, from, to, memory, bytes, stores_wait()) };
+        // SAFETY: the caller's promise, also where there are no limits.
+        let sort = |limits| unsafe {
+            let from = from.within(limits);
+            in_bins(instructions, from, to, memory, bytes, stores_wait())
+        };
+        let done = self.limited(from.limits(), sort);
         self.note(done);
+        done
+    }
+
+    /// Sorts between limits, if they have served so far, or else between the least and the greatest key.
+    fn limited<W>(
+        &self,
+        limits: Option<Limits<W>>,
+        sort: impl Fn(Option<Limits<W>>) -> bool,
+    ) -> bool {
+        let limits = limits.filter(|_| !self.misled.load(Ordering::Relaxed));
+        let is_limited = limits.is_some();
+        if sort(limits) {
+            return true;
+        }
+        let done = is_limited && sort(None);
+        if done {
+            self.misled.store(true, Ordering::Relaxed);
+        }
         done
     }
 
     /// Notes how a try went.
     fn note(&self, in_bins: bool) {
-        let last = self.0.load(Ordering::Relaxed) >> Self::LEFT_BITS;
+        let last = self.tries.load(Ordering::Relaxed) >> Self::LEFT_BITS;
         let next = match in_bins {
             true => 0,
             false => (2 * last).clamp(1, BINS_SKIPPED_MAX),
         };
         if (last, next) != (0, 0) {
             let state = next << Self::LEFT_BITS | next;
-            self.0.store(state, Ordering::Relaxed);
+            self.tries.store(state, Ordering::Relaxed);
         }
     }
 }
@@ -372,23 +398,24 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     /// for these do not serve, and has written nothing.
     ///
     /// # Safety
-    /// As [`sort`](Self::sort). There are the pieces, of `n` records in all; and what will be sorted next.
+    /// As [`sort`](Self::sort). There are the pieces, of `n` records in all, of which no code is beyond the limits.
     pub(crate) unsafe fn sort_beside<P: Payload>(
         &self,
         records: *const u8,
-        [pieces, next]: [&[Range<usize>]; 2],
+        pieces: &[Range<usize>],
         n: usize,
         to: Columns<W, P>,
         own: *mut u8,
+        limits: Option<Limits<W>>,
     ) -> bool {
         if !self.shape.takes_bins(n) || self.crowding.waits() {
             return false;
         }
-        let bucket = Beside {
+        let bucket = |limits| Beside {
             records,
             pieces,
             n,
-            next,
+            limits,
             to,
             memory: own,
             bytes: self.bytes,
@@ -396,14 +423,17 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         };
         // The oldest vectors have too few lanes of 64 bits.
         let joined = const { Room::<W, P>::BYTES == 8 } && self.shape.vectors;
-        // SAFETY: the caller's promise.
-        let done = unsafe {
+        // SAFETY: the caller's promise, also where there are no limits.
+        let sort = |limits| unsafe {
             if joined {
-                by_vectors::<u64, _>(self.instructions, Joined(bucket)).unwrap_or(false)
+                let joined = Joined(bucket(limits));
+                by_vectors::<u64, _>(self.instructions, joined).unwrap_or(false)
             } else {
-                by_any_vectors::<W, _>(self.instructions, Pairs(bucket)).unwrap_or(false)
+                let pairs = Pairs(bucket(limits));
+                by_any_vectors::<W, _>(self.instructions, pairs).unwrap_or(false)
             }
         };
+        let done = self.crowding.limited(limits, sort);
         // What is refused as words need not be crowded: columns tell.
         if done || !joined {
             self.crowding.note(done);
@@ -584,9 +614,10 @@ unsafe fn in_bins<W: Word, P: Payload>(
 mod tests {
     #[cfg(target_arch = "x86_64")]
     use std::arch::asm;
+    use std::sync::Mutex;
 
     use super::*;
-    use crate::columns::{Bytes, Fixed, Nothing};
+    use crate::columns::{Bytes, Fixed, Nothing, loose_limits};
     use crate::placing::Placing;
 
     /// The instructions that this machine has.
@@ -606,10 +637,15 @@ mod tests {
 
     /// Sorts in bins, and tells whether that was done; if not, nothing must have been written.
     fn check<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) -> bool {
-        let [sorted, fetching] =
-            [false, true].map(|fetches| check_one(instructions, keys, payload, fetches));
-        assert_eq!(sorted, fetching);
-        sorted
+        let both = |limits| {
+            let one = |fetches| check_one(instructions, keys, payload, fetches, limits);
+            let [sorted, fetching] = [false, true].map(one);
+            assert_eq!(sorted, fetching);
+            sorted
+        };
+        // Where keys crowd between these, others are looked for.
+        both(loose_limits(keys));
+        both(None)
     }
 
     fn check_one<W: Word, P: Payload>(
@@ -617,6 +653,7 @@ mod tests {
         keys: &[W],
         payload: P,
         fetches: bool,
+        limits: Option<Limits<W>>,
     ) -> bool {
         let (n, bytes) = (keys.len(), payload.bytes());
         let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
@@ -635,7 +672,7 @@ mod tests {
             let columns = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
             in_bins(
                 instructions,
-                Pieces::new(columns, &pieces).before(&pieces),
+                Pieces::new(columns, &pieces).within(limits),
                 Columns::new(all.as_mut_ptr().add(BESIDE), to_held.as_mut_ptr(), payload),
                 start.add(start.align_offset(64)),
                 room,
@@ -867,6 +904,27 @@ mod tests {
             let done = unsafe { in_bins(best, records, columns, start, bytes, false) };
             assert!(!done, "{bytes} bytes");
         }
+    }
+
+    /// Keys that crowd between the limits are tried once more without, and the next ones without from the start.
+    #[test]
+    fn limits_that_mislead_are_left() {
+        let crowding = Crowding::default();
+        let tries = |crowded: &dyn Fn(bool) -> bool, limits: Option<Limits<u32>>| {
+            let tries = Mutex::new(Vec::new());
+            let done = crowding.limited(limits, |limits| {
+                tries.lock().unwrap().push(limits.is_some());
+                !crowded(limits.is_some())
+            });
+            (done, tries.into_inner().unwrap())
+        };
+        let limits = Some([0, 9]);
+        assert_eq!(tries(&|_| false, limits), (true, vec![true]));
+        assert_eq!(tries(&|_| true, None), (false, vec![false]));
+        assert_eq!(tries(&|_| true, limits), (false, vec![true, false]));
+        assert_eq!(tries(&|_| false, limits), (true, vec![true]));
+        assert_eq!(tries(&|limited| limited, limits), (true, vec![true, false]));
+        assert_eq!(tries(&|limited| limited, limits), (true, vec![false]));
     }
 
     #[test]

@@ -54,6 +54,14 @@ impl<W: Word> Placing<W> {
         ((distance * u64::from(self.scale as u32)) >> 32) as usize
     }
 
+    /// The greatest key of a place that greater keys follow. (Of 32 bits and more.)
+    pub(crate) fn last(&self, place: usize) -> W {
+        let next = ((place as u64 + 1) << 32).div_ceil(self.scale);
+        let upper = W::truncate(u128::from(next - 1)) << (W::BITS - 32);
+        let distance = (upper | W::mask(&(0..W::BITS - 32))) >> self.zeros;
+        self.least.wrapping_add(distance)
+    }
+
     /// Calls `put` with each stretch of `n` keys and their places, until it returns false: the number of
     /// the stretch's first key, and as many places as it has keys.
     ///

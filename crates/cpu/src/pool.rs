@@ -220,15 +220,6 @@ impl Crew<'_> {
         self.for_each_index(items.len(), &|i| task(unsafe { &mut *start.at(i) }));
     }
 
-    /// Runs `task` on every item and the one behind it, which the same worker often takes next.
-    pub(crate) fn for_each_with_next<T: Sync>(
-        self,
-        items: &[T],
-        task: impl Fn(&T, Option<&T>) + Send + Sync,
-    ) {
-        self.for_each_index(items.len(), &|i| task(&items[i], items.get(i + 1)));
-    }
-
     /// Runs `task` on ranges that make up `0..n`.
     pub(crate) fn for_ranges(self, n: usize, task: impl Fn(Range<usize>) + Send + Sync) {
         let parts = if self.threads == 1 {

@@ -43,6 +43,10 @@ pub(crate) const FETCHED_LATER: usize = 24;
 /// whose place it does not know yet, each place would wait for the store before. Eight together run out of registers.
 pub(crate) const TOGETHER: usize = 4;
 
+/// A bucket's records are fetched so many bytes before they are read. What is fetched a whole bucket ahead takes room that
+/// slots want: on a Xeon a tenth of the time, if the second level cache does not have all of it.
+pub(crate) const READ_AHEAD_BYTES: usize = 8 << 10;
+
 /// Up to so many bytes of records, what a local sort writes is all in a first level cache.
 pub(crate) const IN_CACHE_BYTES: usize = 8 << 10;
 

@@ -5,21 +5,20 @@ use std::ptr;
 
 use sweepsort_core::Word;
 
-use crate::columns::{Ahead, Columns, Payload, fetch_start};
+use crate::columns::{Ahead, Columns, Limits, Payload, READ_TOGETHER, fetch_start};
 use crate::room::Room;
 use crate::tuning::IN_CACHE_BYTES;
 
 /// Such a bucket, to be sorted in bins.
 ///
-/// It is there if the records have the pieces, `n` in all, and those that come next; if `to` has room for it, and the
+/// It is there if the records have the pieces, `n` in all, and no key is beyond the limits; if `to` has room for it, and the
 /// memory so many bytes, and starts on a line; and if nobody else uses them now.
 pub(super) struct Beside<'a, W, P> {
     pub(super) records: *const u8,
     /// Which of them.
     pub(super) pieces: &'a [Range<usize>],
     pub(super) n: usize,
-    /// Pieces that will be sorted after these.
-    pub(super) next: &'a [Range<usize>],
+    pub(super) limits: Option<Limits<W>>,
     pub(super) to: Columns<W, P>,
     pub(super) memory: *mut u8,
     /// Bytes of memory.
@@ -44,26 +43,33 @@ impl<'a, W: Word, P: Payload> Beside<'a, W, P> {
         })
     }
 
-    /// The least and the greatest key.
+    /// What no key is beyond: the limits, or the least and the greatest one.
     ///
     /// # Safety
     /// The bucket is there.
     #[inline(always)]
-    pub(super) unsafe fn extremes(&self) -> [W; 2] {
+    pub(super) unsafe fn ends(&self, ahead: &mut Ahead<'a>) -> Limits<W> {
+        if let Some(limits) = self.limits {
+            return limits;
+        }
         let (mut least, mut greatest) = (W::MAX, W::ZERO);
         for (records, n) in self.each() {
-            for i in 0..n {
-                // SAFETY: the pieces are there.
-                let key = unsafe { Room::<W, P>::key(records.add(i * Self::BYTES)) };
-                (least, greatest) = (least.min(key), greatest.max(key));
+            for start in (0..n).step_by(READ_TOGETHER) {
+                let own = READ_TOGETHER.min(n - start);
+                ahead.read(own);
+                for i in start..start + own {
+                    // SAFETY: the pieces are there.
+                    let key = unsafe { Room::<W, P>::key(records.add(i * Self::BYTES)) };
+                    (least, greatest) = (least.min(key), greatest.max(key));
+                }
             }
         }
         [least, greatest]
     }
 
-    /// What will be read after these.
+    /// What is read of these when, to be fetched before.
     pub(super) fn ahead(&self) -> Ahead<'a> {
-        Ahead::new([(self.records, Self::BYTES), (ptr::null(), 0)], self.next)
+        Ahead::new([(self.records, Self::BYTES), (ptr::null(), 0)], self.pieces)
     }
 
     /// Whether this bucket's slots are fetched before they are written.

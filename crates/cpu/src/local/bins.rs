@@ -24,7 +24,7 @@ use sweepsort_core::Word;
 use super::halves::Halves;
 use super::tally;
 use super::whole::Whole;
-use crate::columns::{Columns, LINE, Payload, Pieces, prefetch};
+use crate::columns::{Ahead, Columns, LINE, Limits, Payload, Pieces, READ_TOGETHER, prefetch};
 use crate::instructions::wide_steps_are_two;
 use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::placing::{Placing, STRIP};
@@ -121,15 +121,16 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
         // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
         // are within the memory.
         unsafe {
-            let (least, greatest) = from
-                .each()
-                .map(|(piece, n)| match const { L::LANES > 2 } {
-                    true => extremes(piece.keys(n)),
-                    false => extremes_by_fours(piece.keys(n)),
-                })
-                .fold((L::Word::MAX, L::Word::ZERO), |all, piece| {
-                    (all.0.min(piece.0), all.1.max(piece.1))
-                });
+            let moves = !self.from.is_at(self.to);
+            // What stays is in the caches.
+            let mut ahead = match moves {
+                true => from.ahead(),
+                false => Ahead::nothing(),
+            };
+            let [least, greatest] = match from.limits() {
+                Some(limits) => limits,
+                None => ends::<L, P>(from, &mut ahead),
+            };
             let range = greatest.wrapping_sub(least);
             if range == L::Word::ZERO {
                 from.gather(to);
@@ -149,20 +150,21 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
                 to,
                 n,
                 fetches,
-                moves: !self.from.is_at(self.to),
+                moves,
             };
             if const { P::NONE }
                 && let Some(slots) = Slots::<L::Rests, P>::new(n, memory, bytes, payload)
                 && let placing = Placing::new(least, range, slots.bins)
                 && let Some(halves) = Halves::<L, P>::new(&slots, placing)
             {
-                return bucket.sort::<L, _>(&slots, placing, &halves);
+                return bucket.sort::<L, _>(&slots, placing, &halves, ahead);
             }
             let Some(slots) = Slots::<L, P>::new(n, memory, bytes, payload) else {
                 return false;
             };
             let placing = Placing::new(least, range, slots.bins);
-            bucket.sort::<L, _>(&slots, placing, &Whole::<L, P>::new(&slots, placing))
+            let whole = Whole::<L, P>::new(&slots, placing);
+            bucket.sort::<L, _>(&slots, placing, &whole, ahead)
         }
     }
 }
@@ -206,6 +208,7 @@ impl<W: Word, P: Payload> Spread<'_, W, P> {
         slots: &Slots<S, P>,
         placing: Placing<W>,
         filled: &impl Collect<W, P>,
+        ahead: Ahead<'_>,
     ) -> bool {
         let (records, from, slots) = (self, self.from, *slots);
         // SAFETY: the caller's promise.
@@ -215,11 +218,13 @@ impl<W: Word, P: Payload> Spread<'_, W, P> {
                     slots,
                     from,
                     placing,
+                    ahead,
                 }),
                 false => L::apart(Fill::<_, _, _, false> {
                     slots,
                     from,
                     placing,
+                    ahead,
                 }),
             };
             if all {
@@ -239,6 +244,7 @@ struct Fill<'a, W, S: Sorted, P, const FETCHES: bool> {
     slots: Slots<S, P>,
     from: Pieces<'a, W, P>,
     placing: Placing<W>,
+    ahead: Ahead<'a>,
 }
 
 impl<W: Word, S: Sorted, P: Payload, const FETCHES: bool> AnyVectored
@@ -250,8 +256,8 @@ impl<W: Word, S: Sorted, P: Payload, const FETCHES: bool> AnyVectored
     unsafe fn run<L: Keys>(self) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
-            self.slots
-                .fill::<L, FETCHES>(self.from.cast(), self.placing.cast())
+            let (from, placing) = (self.from.cast(), self.placing.cast());
+            self.slots.fill::<L, FETCHES>(from, placing, self.ahead)
         }
     }
 }
@@ -283,6 +289,31 @@ impl<W: Word, S: Sorted, P: Payload, C: Collect<W, P>> AnyVectored for CollectAl
             }
         }
     }
+}
+
+/// The least and the greatest key of a bucket.
+///
+/// # Safety
+/// The keys are there, and the machine has the lanes' instructions.
+#[inline(always)]
+unsafe fn ends<L: Keys, P: Payload>(
+    from: Pieces<'_, L::Word, P>,
+    ahead: &mut Ahead<'_>,
+) -> Limits<L::Word> {
+    let (mut least, mut greatest) = (L::Word::MAX, L::Word::ZERO);
+    // SAFETY: the caller's promise.
+    for (piece, n) in unsafe { from.each() } {
+        // SAFETY: the caller's promise.
+        for keys in unsafe { piece.keys(n) }.chunks(READ_TOGETHER) {
+            ahead.read(keys.len());
+            let ends = match const { L::LANES > 2 } {
+                true => extremes(keys),
+                false => extremes_by_fours(keys),
+            };
+            (least, greatest) = (least.min(ends.0), greatest.max(ends.1));
+        }
+    }
+    [least, greatest]
 }
 
 /// The least and the greatest key.
@@ -395,18 +426,18 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         &self,
         from: Pieces<'_, K::Word, P>,
         placing: Placing<K::Word>,
+        mut ahead: Ahead<'_>,
     ) -> bool {
         // SAFETY: the caller vouches for the records, and for slots and counts of all places.
         unsafe {
             // No closure, which would not be compiled for the lanes.
-            let mut ahead = from.ahead();
             for (piece, n) in from.each() {
                 let all = placing.each::<K>(
                     piece.keys_start(),
                     n,
                     #[inline(always)]
                     |start, places| {
-                        ahead.fetch(places.len());
+                        ahead.read(places.len());
                         let piece = piece.from(start);
                         self.put_all::<FETCHES>(
                             places,

@@ -19,7 +19,7 @@ use sweepsort_core::Word;
 use super::beside::Beside;
 use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots, twelve_rows};
 use super::whole::sorted_to;
-use crate::columns::{Nothing, Payload};
+use crate::columns::{Ahead, Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::placing::{Placing, STRIP};
 
@@ -52,6 +52,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         slots: &Slots<L, Nothing>,
         placing: Placing<L::Word>,
         base: L::Word,
+        mut ahead: Ahead<'_>,
     ) -> bool {
         let mut joined = [MaybeUninit::<L::Word>::uninit(); STRIP];
         let mut places = [0u32; STRIP];
@@ -59,13 +60,12 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         unsafe {
             let low = L::splat(L::Word::mask(&(0..HALF)));
             let base = L::splat(base);
-            let mut ahead = self.0.ahead();
             // No closure, which would not be compiled for the lanes.
             for (records, n) in self.0.each() {
                 let words: *const L::Word = records.cast();
                 for start in (0..n).step_by(STRIP) {
                     let own = STRIP.min(n - start);
-                    ahead.fetch(own);
+                    ahead.read(own);
                     for at in (0..own).step_by(L::LANES) {
                         let words = L::load_some(words.add(start + at), own - at, base);
                         let keys = L::and(words, low);
@@ -155,16 +155,17 @@ impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
         let n = self.0.n;
         // SAFETY: the caller's promise.
         unsafe {
-            let extremes = self.0.extremes();
-            let [least, greatest] = extremes.map(|key| L::Word::truncate(key.widen()));
+            let mut ahead = self.0.ahead();
+            let ends = self.0.ends(&mut ahead);
+            let [least, greatest] = ends.map(|key| L::Word::truncate(key.widen()));
             let range = greatest.wrapping_sub(least);
             if range < L::Word::truncate((n / (ROWS / 2)).max(1) as u128) {
                 return false;
             }
             if range < end::<L::Distances>().wrapping_sub(start::<L::Distances>()) {
-                return self.sort::<L, L::Distances>(least, range);
+                return self.sort::<L, L::Distances>(least, range, ahead);
             }
-            range < end::<L>().wrapping_sub(start::<L>()) && self.sort::<L, L>(least, range)
+            range < end::<L>().wrapping_sub(start::<L>()) && self.sort::<L, L>(least, range, ahead)
         }
     }
 }
@@ -175,7 +176,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
     /// # Safety
     /// As [`run`](Vectored::run).
     #[inline(always)]
-    unsafe fn sort<L, N>(&self, least: L::Word, range: L::Word) -> bool
+    unsafe fn sort<L, N>(&self, least: L::Word, range: L::Word, ahead: Ahead<'_>) -> bool
     where
         L: Lanes,
         N: Sorted<Word = L::Word, Vector = L::Vector>,
@@ -190,8 +191,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             let placing = Placing::new(least, range, slots.bins);
             let base = least.wrapping_sub(start::<N>());
             let filled = match bucket.fetches() {
-                true => self.fill::<L, true>(&slots, placing, base),
-                false => self.fill::<L, false>(&slots, placing, base),
+                true => self.fill::<L, true>(&slots, placing, base, ahead),
+                false => self.fill::<L, false>(&slots, placing, base, ahead),
             };
             if !filled {
                 return false;
@@ -222,13 +223,23 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Columns, Fixed};
+    use crate::columns::{Columns, Fixed, Limits, loose_limits};
     use crate::instructions::Instructions;
     use crate::lanes::by_vectors;
     use crate::local::Shape;
 
     /// Sorts a bucket in two pieces, and tells whether that was done; if not, nothing must have been written.
     fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> bool {
+        check_one(instructions, keys, fetches, loose_limits(keys));
+        check_one(instructions, keys, fetches, None)
+    }
+
+    fn check_one(
+        instructions: Instructions,
+        keys: &[u32],
+        fetches: bool,
+        limits: Option<Limits<u32>>,
+    ) -> bool {
         let n = keys.len();
         // The last one's is all ones.
         let payload = |i: usize| ((i + 1) as u32).wrapping_sub(n as u32 + 1);
@@ -252,7 +263,7 @@ mod tests {
                 records: words.as_ptr().cast(),
                 pieces: &pieces,
                 n,
-                next: &pieces,
+                limits,
                 to: columns,
                 memory: start.add(start.align_offset(64)),
                 bytes,

@@ -23,7 +23,7 @@ use sweepsort_core::Word;
 use super::beside::Beside;
 use super::bins::{AHEAD, LANES_MAX, ROWS, Slots, twelve_rows};
 use super::whole::sorted_to;
-use crate::columns::{Columns, Nothing, Payload};
+use crate::columns::{Ahead, Columns, Nothing, Payload};
 use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::placing::{Placing, STRIP};
 use crate::room::Room;
@@ -115,12 +115,12 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
         slots: &Slots<L::Numbers, Nothing>,
         numbering: Numbering<L::Word>,
         pages: &mut Vec<usize>,
+        mut ahead: Ahead<'_>,
     ) -> bool {
         let lanes = <L::Numbers as Sorted>::LANES;
         let counting: [u32; LANES_MAX] = std::array::from_fn(|i| i as u32);
         let mut keys = [L::Word::ZERO; PAGE];
         let (mut bins, mut numbers) = ([0u32; PAGE], [0u32; PAGE]);
-        let mut ahead = self.0.ahead();
         // SAFETY: the pieces are there, and a place is below the number of bins.
         unsafe {
             let counting = L::Numbers::load(counting.as_ptr());
@@ -132,7 +132,7 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                     let first = pages.len() * PAGE + at % PAGE;
                     let own = (PAGE - at % PAGE).min(piece.end - at);
                     pages.push(at.wrapping_sub(first));
-                    ahead.fetch(own);
+                    ahead.read(own);
                     let records = records.add((at - piece.start) * Room::<W, P>::BYTES);
                     for (i, key) in keys[..own].iter_mut().enumerate() {
                         let record = records.add(i * Room::<W, P>::BYTES);
@@ -298,8 +298,9 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
         let bucket = &self.0;
         // SAFETY: the caller's promise.
         unsafe {
-            let extremes = bucket.extremes();
-            let [least, greatest] = extremes.map(|key| L::Word::truncate(key.widen()));
+            let mut ahead = bucket.ahead();
+            let ends = bucket.ends(&mut ahead);
+            let [least, greatest] = ends.map(|key| L::Word::truncate(key.widen()));
             let range = greatest.wrapping_sub(least);
             // Where records have fewer keys than that, bins overflow.
             if range.widen() < (bucket.n / (ROWS / 2)).max(1) as u128 {
@@ -316,8 +317,8 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
             };
             let mut pages = Vec::with_capacity(pages);
             let filled = match bucket.fetches() {
-                true => self.fill::<L, true>(&slots, numbering, &mut pages),
-                false => self.fill::<L, false>(&slots, numbering, &mut pages),
+                true => self.fill::<L, true>(&slots, numbering, &mut pages, ahead),
+                false => self.fill::<L, false>(&slots, numbering, &mut pages, ahead),
             };
             if !filled {
                 return false;
@@ -357,7 +358,7 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Fixed, LINE};
+    use crate::columns::{Fixed, LINE, Limits, loose_limits};
     use crate::instructions::Instructions;
     use crate::job::{column_bytes, columns_at};
     use crate::lanes::by_any_vectors;
@@ -371,6 +372,19 @@ mod tests {
         keys: &[W],
         pieces: usize,
         fetches: bool,
+    ) -> bool {
+        let one = |limits| check_one(payload, instructions, keys, pieces, fetches, limits);
+        one(loose_limits(keys));
+        one(None)
+    }
+
+    fn check_one<W: Word, P: Payload>(
+        payload: P,
+        instructions: Instructions,
+        keys: &[W],
+        pieces: usize,
+        fetches: bool,
+        limits: Option<Limits<W>>,
     ) -> bool {
         let (n, width) = (keys.len(), P::BYTES);
         // Each piece, and what lies behind it and is nobody's.
@@ -407,7 +421,7 @@ mod tests {
                 records: room.records(),
                 pieces: &pieces,
                 n,
-                next: &pieces,
+                limits,
                 to: to.from(BESIDE),
                 memory: start.add(start.align_offset(LINE)),
                 bytes,
