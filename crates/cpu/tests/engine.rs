@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sweepsort_core::{
     Codec, Engine, Error, IndexMut, Nan, Shape, Spec, Task, ValuesMut, Width, WordsMut,
 };
-use sweepsort_cpu::CpuEngine;
+use sweepsort_cpu::{CpuEngine, Instructions};
 
 fn spec(width: Width) -> Spec {
     Spec {
@@ -235,5 +235,82 @@ fn floats_under_every_policy() {
             )
             .unwrap();
         assert_eq!(index, expected, "{policy}");
+    }
+}
+
+/// Keys that are spread over even buckets, but lie in a corner of each, at both ends of each, or from end to end.
+#[test]
+fn keys_anywhere_in_even_buckets() {
+    let n = 300_000;
+    let random = |i: usize| {
+        (i as u64 + 1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(32)
+    };
+    type Key<'a> = (&'a str, &'a dyn Fn(usize) -> u64);
+    let inputs: [Key<'_>; 4] = [
+        ("a corner", &|i| random(i) & 0xff00_0fff_000f_ffff),
+        ("the other corner", &|i| random(i) | 0x00ff_f000_fff0_0000),
+        ("both ends", &|i| match i % 2 {
+            0 => random(i) & 0xff00_0000_ff00_0000,
+            _ => random(i) | 0x00ff_ffff_00ff_ffff,
+        }),
+        ("from end to end", &random),
+    ];
+    let engines = [
+        Instructions::Portable,
+        Instructions::Avx2,
+        Instructions::Avx512,
+    ]
+    .into_iter()
+    .flat_map(|instructions| [1, 3].map(|threads| (threads, instructions)))
+    .filter_map(|(threads, instructions)| {
+        let engine = CpuEngine::new(Some(threads)).with_instructions(instructions);
+        Some((format!("{threads} threads, {instructions:?}"), engine.ok()?))
+    });
+    for (machine, engine) in engines {
+        for (input, key) in inputs {
+            let what = format!("{input}, {machine}");
+            let words: Vec<u64> = (0..n).map(key).collect();
+            let narrow: Vec<u32> = words.iter().map(|&word| (word >> 32) as u32).collect();
+            let mut order: Vec<u32> = (0..n as u32).collect();
+            order.sort_by_key(|&i| words[i as usize]);
+            let sorted = |order: &[u32]| order.iter().map(|&i| words[i as usize]).collect();
+            let expected: Vec<u64> = sorted(&order);
+            let run = |task: Task<'_>, width| engine.run(task, &spec(width)).unwrap();
+
+            let (mut keys, mut values) = (words.clone(), (0..n as u64).collect::<Vec<_>>());
+            run(Task::Keys((&mut keys[..]).into()), Width::W64);
+            assert!(keys == expected, "{what}: keys of 64 bits");
+            keys.clone_from(&words);
+            let records = Task::Pairs((&mut keys[..]).into(), ValuesMut::new(&mut values));
+            run(records, Width::W64);
+            assert!(keys == expected, "{what}: keys of pairs of 64 bits");
+            let same = values
+                .iter()
+                .zip(&order)
+                .all(|(&value, &i)| value == u64::from(i));
+            assert!(same, "{what}: payloads of 64 bits");
+            let mut index = vec![0u32; n];
+            run(
+                Task::Argsort((&words[..]).into(), IndexMut::U32(&mut index)),
+                Width::W64,
+            );
+            assert!(index == order, "{what}: an index");
+
+            order.sort_unstable();
+            order.sort_by_key(|&i| narrow[i as usize]);
+            let expected: Vec<u32> = order.iter().map(|&i| narrow[i as usize]).collect();
+            let (mut keys, mut values) = (narrow.clone(), (0..n as u32).collect::<Vec<_>>());
+            run(Task::Keys((&mut keys[..]).into()), Width::W32);
+            assert!(keys == expected, "{what}: keys of 32 bits");
+            keys.clone_from(&narrow);
+            let records = Task::Pairs((&mut keys[..]).into(), ValuesMut::new(&mut values));
+            run(records, Width::W32);
+            assert!(
+                keys == expected && values == order,
+                "{what}: pairs of 32 bits"
+            );
+        }
     }
 }

@@ -6,8 +6,8 @@
 //! collect    the columns as rows, one bin after the other                       registers → data
 //! ```
 //!
-//! A key's bin is its place between the least and the greatest key, so evenly spread keys fill the
-//! bins evenly, whatever the range. Nothing is counted before: a bin has 32 rows for 8 keys or 9.
+//! A key's bin is its place between the least and the greatest key, or limits that a partition tells, so evenly spread keys fill
+//! the bins evenly, whatever the range. Nothing is counted before: a bin has 32 rows for 8 keys or 9.
 //! Where keys crowd, one is full before all keys have a row, and nothing has been written yet.
 //!
 //! Slots are a matrix, with a row for each key that a bin may have and a column for each bin. They are sorted and
