@@ -95,8 +95,8 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// Codes that none of a bucket is below or above, if keys are spread between them as far as can be told: not of the buckets at
-    /// the ends, which have all codes beyond. Of a code, the bits of `mask` tell the bucket.
+    /// What no code of a bucket is beyond, whose bits in `mask` tell the bucket. Not of the buckets at the ends, which have all codes
+    /// beyond the range, nor of those that a sample parts, whose keys may crowd.
     pub(crate) fn limits(&self, bucket: usize, mask: W) -> Option<Limits<W>> {
         match self {
             Classifier::Even { range, placing, .. }

@@ -403,11 +403,16 @@ pub(crate) struct Pieces<'a, W, P> {
     limits: Option<Limits<W>>,
 }
 
-/// Records that are read without another look at what comes next.
+/// Records before which as many of those to come are fetched, where they are only looked at.
 pub(crate) const READ_TOGETHER: usize = 2048;
 
 /// Codes that none of a bucket is below or above, where a partition tells them.
 pub(crate) type Limits<W> = [W; 2];
+
+/// Whether codes are within limits.
+pub(crate) fn within<W: Word>([least, greatest]: Limits<W>) -> impl Fn(&W) -> bool {
+    move |&code| least <= code && code <= greatest
+}
 
 impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
     pub(crate) fn new(columns: Columns<W, P>, ranges: &'a [Range<usize>]) -> Self {

@@ -215,7 +215,7 @@ impl Shape {
 #[derive(Default)]
 struct Crowding {
     tries: AtomicU32,
-    /// Whether keys that crowd between a bucket's limits did not between its least and its greatest one.
+    /// Whether a bucket's limits did not serve, and its least and greatest key did.
     misled: AtomicBool,
 }
 
@@ -241,7 +241,7 @@ impl Crowding {
     /// Sorts in bins, if that is worth a try; or returns false and has written nothing.
     ///
     /// # Safety
-    /// As [`in_bins`], twice: where keys crowd between limits, they may not between the least and the greatest.
+    /// As [`in_bins`], also without limits.
     unsafe fn in_bins<W: Word, P: Payload>(
         &self,
         instructions: Instructions,

@@ -54,9 +54,10 @@ impl<W: Word> Placing<W> {
         ((distance * u64::from(self.scale as u32)) >> 32) as usize
     }
 
-    /// The greatest key of a place that greater keys follow. (Of 32 bits and more.)
+    /// The greatest key of a place, or of those before if it has none; greater ones must follow. (Of 32 bits and more.)
     pub(crate) fn last(&self, place: usize) -> W {
         let next = ((place as u64 + 1) << 32).div_ceil(self.scale);
+        debug_assert!(u32::try_from(next).is_ok(), "no key follows {place}");
         let upper = W::truncate(u128::from(next - 1)) << (W::BITS - 32);
         let distance = (upper | W::mask(&(0..W::BITS - 32))) >> self.zeros;
         self.least.wrapping_add(distance)

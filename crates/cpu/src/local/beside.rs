@@ -5,7 +5,7 @@ use std::ptr;
 
 use sweepsort_core::Word;
 
-use crate::columns::{Ahead, Columns, Limits, Payload, READ_TOGETHER, fetch_start};
+use crate::columns::{Ahead, Columns, Limits, Payload, READ_TOGETHER, fetch_start, within};
 use crate::room::Room;
 use crate::tuning::IN_CACHE_BYTES;
 
@@ -50,6 +50,13 @@ impl<'a, W: Word, P: Payload> Beside<'a, W, P> {
     #[inline(always)]
     pub(super) unsafe fn ends(&self, ahead: &mut Ahead<'a>) -> Limits<W> {
         if let Some(limits) = self.limits {
+            // SAFETY: the pieces are there.
+            let key =
+                |records: *const u8, i| unsafe { Room::<W, P>::key(records.add(i * Self::BYTES)) };
+            debug_assert!(
+                self.each()
+                    .all(|(records, n)| (0..n).all(|i| within(limits)(&key(records, i))))
+            );
             return limits;
         }
         let (mut least, mut greatest) = (W::MAX, W::ZERO);

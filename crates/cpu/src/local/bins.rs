@@ -24,7 +24,9 @@ use sweepsort_core::Word;
 use super::halves::Halves;
 use super::tally;
 use super::whole::Whole;
-use crate::columns::{Ahead, Columns, LINE, Limits, Payload, Pieces, READ_TOGETHER, prefetch};
+use crate::columns::{
+    Ahead, Columns, LINE, Limits, Payload, Pieces, READ_TOGETHER, prefetch, within,
+};
 use crate::instructions::wide_steps_are_two;
 use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::placing::{Placing, STRIP};
@@ -118,8 +120,8 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
         let (from, to) = (self.from.cast::<L::Word>(), self.to.cast::<L::Word>());
         let (memory, bytes) = (self.memory, self.bytes);
         let (n, payload) = (from.len(), from.payload());
-        // SAFETY: a place is below the number of bins, a row below that of rows, so slots and counters
-        // are within the memory.
+        // SAFETY: no key is beyond the limits, so a place is below the number of bins, a row is below that of rows, and slots
+        // and counters are within the memory.
         unsafe {
             let moves = !self.from.is_at(self.to);
             // What stays is in the caches.
@@ -128,7 +130,13 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
                 false => Ahead::nothing(),
             };
             let [least, greatest] = match from.limits() {
-                Some(limits) => limits,
+                Some(limits) => {
+                    debug_assert!(
+                        from.each()
+                            .all(|(piece, n)| piece.keys(n).iter().all(within(limits)))
+                    );
+                    limits
+                }
                 None => ends::<L, P>(from, &mut ahead),
             };
             let range = greatest.wrapping_sub(least);
@@ -137,7 +145,7 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
                 return true;
             }
             if const { P::NONE } && tally::pays(n, range, bytes) {
-                tally::sort(from, to, memory, [least, range]);
+                tally::sort(from, to, memory, [least, range], ahead);
                 return true;
             }
             // Where records have fewer keys than that, bins overflow.

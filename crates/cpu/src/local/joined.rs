@@ -5,8 +5,8 @@
 //! a word     key less least   row    payload
 //! ```
 //!
-//! The row is what keeps records with equal keys in order. It has room where keys differ in no more than 27 bits,
-//! as those of a bucket mostly do; and where they differ in less than 26, words may be compared as
+//! The row is what keeps records with equal keys in order. It has room where keys are within 27 bits of each other,
+//! as those of a bucket mostly are, and its limits; and where they are within less than 26, words may be compared as
 //! [distances](crate::lanes::Keys::Distances).
 //!
 //! Payloads may be padding, in part or as a whole. No comparison depends on them, for no two words of a bin agree in

@@ -1,21 +1,21 @@
 //! A bucket of keys alone that lie close together, at least two for each value: counted, and written out anew.
 //!
 //! ```text
-//! count      each key's value, by its distance from the least          source → counters
+//! count      each key's value, by its distance from a least one        source → counters
 //! write      each value as often as it was counted                     counters → data
 //! ```
 
 use sweepsort_core::Word;
 
-use crate::columns::{Columns, LINE, Payload, Pieces};
+use crate::columns::{Ahead, Columns, LINE, Payload, Pieces, READ_TOGETHER};
 
 /// How many tables of counters there are where values are few: a counter waits for the last addition to it.
 const TABLES: usize = 4;
 /// Values are few if there are at most so many.
 const FEW: usize = 2048;
 
-/// Whether `n` keys alone whose greatest is so far from the least are better counted than put in order, and so
-/// many bytes of memory are enough. With one key for each value bins were as fast.
+/// Whether `n` keys alone over such a range are better counted than put in order, and so many bytes of memory are
+/// enough. With one key for each value bins were as fast.
 pub(super) fn pays<W: Word>(n: usize, range: W, bytes: usize) -> bool {
     2 * (range.widen() + 1) <= n as u128
         && counters(range) * size_of::<u32>() <= bytes
@@ -34,7 +34,7 @@ fn counters<W: Word>(range: W) -> usize {
     values * tables
 }
 
-/// Sorts the keys of `from` into `to`, of which the least is `least`, and the greatest `range` above it.
+/// Sorts the keys of `from` into `to`, of which none is below `least`, or by more than `range` above it.
 ///
 /// # Safety
 /// It [`pays`] with the memory, which is aligned for counters. `to` has room for the keys, and is the one
@@ -45,6 +45,7 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
     to: Columns<W, P>,
     memory: *mut u8,
     [least, range]: [W; 2],
+    mut ahead: Ahead<'_>,
 ) {
     let (values, tables) = values(range);
     let step = if tables > 1 { values } else { 0 };
@@ -56,14 +57,17 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
             *counts.add(table + key.wrapping_sub(least).low_usize()) += 1;
         };
         for (piece, n) in from.each() {
-            let (groups, rest) = piece.keys(n).as_chunks::<TABLES>();
-            for group in groups {
-                for (i, &key) in group.iter().enumerate() {
-                    count(i * step, key);
+            for keys in piece.keys(n).chunks(READ_TOGETHER) {
+                ahead.read(keys.len());
+                let (groups, rest) = keys.as_chunks::<TABLES>();
+                for group in groups {
+                    for (i, &key) in group.iter().enumerate() {
+                        count(i * step, key);
+                    }
                 }
-            }
-            for &key in rest {
-                count(0, key);
+                for &key in rest {
+                    count(0, key);
+                }
             }
         }
         let out = to.keys_start();
