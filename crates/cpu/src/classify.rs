@@ -446,6 +446,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+
     use super::*;
 
     /// By any machine, codes beyond the range go to the buckets at its ends, the others where they belong.
@@ -522,7 +524,6 @@ mod tests {
                         {
                             let beside = [from.wrapping_sub(one), from, to, to.wrapping_add(one)];
                             let found = beside.map(|code| placing.of(code).cmp(&bucket));
-                            use std::cmp::Ordering::{Equal, Greater, Less};
                             assert_eq!(found, [Less, Equal, Equal, Greater], "{what}");
                         }
                     }

@@ -275,8 +275,7 @@ fn keys_anywhere_in_even_buckets() {
             let narrow: Vec<u32> = words.iter().map(|&word| (word >> 32) as u32).collect();
             let mut order: Vec<u32> = (0..n as u32).collect();
             order.sort_by_key(|&i| words[i as usize]);
-            let sorted = |order: &[u32]| order.iter().map(|&i| words[i as usize]).collect();
-            let expected: Vec<u64> = sorted(&order);
+            let expected: Vec<u64> = order.iter().map(|&i| words[i as usize]).collect();
             let run = |task: Task<'_>, width| engine.run(task, &spec(width)).unwrap();
 
             let (mut keys, mut values) = (words.clone(), (0..n as u64).collect::<Vec<_>>());
