@@ -24,10 +24,10 @@ use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::Counters;
 use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
-use crate::room::Room;
+use crate::room::{NextLine, Room, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
 use crate::source::Source;
-use crate::tuning::{ALL_BLOCKS_BYTES, BLOCK_BYTES, BLOCKS_PER_BUCKET, REGION_WORKERS};
+use crate::tuning::{BLOCK_BYTES, BLOCKS_PER_BUCKET, REGION_WORKERS, SHARED_BYTES, Sharing};
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
@@ -41,8 +41,7 @@ pub(crate) struct Blocks {
     regions: Vec<CachePadded<Region>>,
     /// The block that followed each one that is full.
     followers: Vec<AtomicU32>,
-    /// Whether the records lie in the workers' caches, as a rule in another's than who writes them.
-    shared: bool,
+    next_line: NextLine,
 }
 
 /// Blocks that lie together.
@@ -182,18 +181,27 @@ pub(crate) struct Layout {
     record: usize,
     workers: usize,
     buckets: usize,
+    /// Bytes for blocks that are not full.
+    spare_bytes: usize,
     /// How many workers are told apart by what they will sort.
     readers: usize,
 }
 
 impl Layout {
     /// For `n` records of so many bytes.
-    pub(crate) fn new(n: usize, record: usize, workers: usize, buckets: usize) -> Self {
+    pub(crate) fn new(
+        n: usize,
+        record: usize,
+        workers: usize,
+        buckets: usize,
+        sharing: Sharing,
+    ) -> Self {
         Layout {
             n,
             record,
             workers,
             buckets,
+            spare_bytes: SHARED_BYTES - sharing.local_bytes,
             readers: match reads_take_over() {
                 true if workers <= REGION_WORKERS => workers,
                 _ => 1,
@@ -203,7 +211,7 @@ impl Layout {
 
     /// Records of a block.
     fn records(&self) -> usize {
-        let most = ALL_BLOCKS_BYTES / self.spare();
+        let most = self.spare_bytes / self.spare();
         let share = self.n * self.record / (self.buckets * BLOCKS_PER_BUCKET);
         1 << (BLOCK_BYTES.min(most).min(share) / self.record)
             .max(1)
@@ -226,14 +234,24 @@ impl Layout {
         self.count() * self.records()
     }
 
+    /// How lines are fetched: to be written, if the records lie in the workers' caches, as a rule in another's than who
+    /// writes them.
+    fn next_line(&self) -> NextLine {
+        let in_caches = self.n * self.record <= self.workers * second_cache_bytes();
+        match stores_wait() {
+            false => NextLine::Far,
+            true if self.workers > 1 && in_caches && fetches_to_write() => NextLine::ToWrite,
+            true => NextLine::Near,
+        }
+    }
+
     /// The blocks, and the open ones of each worker. `turned` in every second sort.
     pub(crate) fn blocks<W>(self, turned: bool) -> (Blocks, Vec<CachePadded<Open<W>>>) {
         let Layout {
-            n,
-            record,
             workers,
             buckets,
             readers,
+            ..
         } = self;
         let (all, records) = (self.count(), self.records());
         let count = readers * readers;
@@ -275,10 +293,7 @@ impl Layout {
             records,
             regions: regions.into_iter().map(CachePadded::new).collect(),
             followers: vec![0; all].into_iter().map(AtomicU32::new).collect(),
-            shared: workers > 1
-                && n * record <= workers * second_cache_bytes()
-                && stores_wait()
-                && fetches_to_write(),
+            next_line: self.next_line(),
         };
         (blocks, open)
     }
@@ -351,15 +366,21 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     pub(crate) unsafe fn run(&self, stretch: Range<usize>, open: &mut Open<W>) {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.blocks.shared {
-                true => self.run_by::<true>(stretch, open),
-                false => self.run_by::<false>(stretch, open),
+            match self.blocks.next_line {
+                NextLine::Near => self.run_by(stretch, open, fetch_near),
+                NextLine::Far => self.run_by(stretch, open, fetch_far),
+                NextLine::ToWrite => self.run_by(stretch, open, fetch_to_write),
             }
         }
     }
 
-    /// The same; `SHARED` as [`put_all`](Room::put_all) has it.
-    unsafe fn run_by<const SHARED: bool>(&self, stretch: Range<usize>, open: &mut Open<W>) {
+    /// The same; `fetch_next` as [`put_all`](Room::put_all) has it.
+    unsafe fn run_by(
+        &self,
+        stretch: Range<usize>,
+        open: &mut Open<W>,
+        fetch_next: impl Fn(*const u8) + Copy,
+    ) {
         open.run(&stretch);
         let (source, room) = (self.classify.source, self.room);
         let places = open.places.as_mut_ptr();
@@ -376,7 +397,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 let put = |codes: &[W], buckets: &[u16]| {
                     let store = |_, code, at| keys.add(at).write(code);
                     let take = |bucket| self.take(bucket, places, last, open);
-                    room.put_all::<SHARED>(buckets, codes, take, store, |_| {});
+                    room.put_all(buckets, codes, take, store, |_| {}, fetch_next);
                 };
                 let varying = self.classify.sifted(
                     stretch,
@@ -398,7 +419,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                     let store = |i, code, at| room.store(at, source.record(first + i, code));
                     let take = |bucket| self.take(bucket, places, last, open);
                     let fetch = |i| self.classify.fetch(first + i);
-                    room.put_all::<SHARED>(buckets, codes, take, store, fetch);
+                    room.put_all(buckets, codes, take, store, fetch, fetch_next);
                 };
                 self.classify.strips(stretch, self.reference, put)
             }
@@ -461,7 +482,7 @@ mod tests {
     use crate::placing::Placing;
     use crate::reading::Plain;
     use crate::source::Stored;
-    use crate::tuning::FIRST_BITS;
+    use crate::tuning::{FIRST_BITS, SHARING};
 
     /// By any number of buckets, and whatever finds them: the pieces of a bucket are its records, in the order
     /// of the input.
@@ -485,15 +506,25 @@ mod tests {
             Instructions::Avx512,
         ];
         for instructions in all {
-            for (bits, shared) in [(1, false), (8, false), (8, true), (FIRST_BITS, true)] {
+            use NextLine::*;
+            for (bits, next_line) in [
+                (1, Near),
+                (8, Near),
+                (8, Far),
+                (8, ToWrite),
+                (FIRST_BITS, Far),
+            ] {
                 if instructions > Instructions::detect() {
                     continue;
                 }
                 let range = [1 << 20, u32::MAX - (1 << 20)];
                 let classifier = Classifier::even(range, bits);
-                let layout = Layout::new(n, 8, 1, 1 << bits);
+                let layout = Layout::new(n, 8, 1, 1 << bits, SHARING);
                 let (blocks, mut open) = layout.blocks(false);
-                let blocks = Blocks { shared, ..blocks };
+                let blocks = Blocks {
+                    next_line,
+                    ..blocks
+                };
                 let places = layout.room();
                 let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
                 // SAFETY: there is memory for them.
@@ -549,7 +580,7 @@ mod tests {
                 };
                 let mut expected: Vec<_> = values.iter().map(bucket).collect();
                 expected.sort_by_key(|&(bucket, _, value)| (bucket, value));
-                let what = format!("{instructions:?}, {bits} bits, shared: {shared}");
+                let what = format!("{instructions:?}, {bits} bits, {next_line:?}");
                 assert!(found == expected, "{what}");
             }
         }
@@ -564,6 +595,7 @@ mod tests {
                 record: 4,
                 workers,
                 buckets,
+                spare_bytes: 1 << 20,
                 readers,
             };
             let what = format!("{layout:?}");
@@ -637,7 +669,7 @@ mod tests {
                 if instructions > Instructions::detect() {
                     continue;
                 }
-                let layout = Layout::new(n, 4, 1, 256);
+                let layout = Layout::new(n, 4, 1, 256, SHARING);
                 let (blocks, mut open) = layout.blocks(false);
                 let mut room = vec![0u32; layout.room()];
                 let scatter = Scatter {

@@ -322,17 +322,17 @@ impl<W: Word, P: Payload> Columns<W, P> {
         }
     }
 
-    /// Says that some records will soon be used.
+    /// Says that some records will be used, a few hundred others later.
     #[inline(always)]
     pub(crate) fn fetch(self, range: Range<usize>) {
         let keys: *const u8 = self.keys.wrapping_add(range.start).cast();
         for at in (0..range.len() * size_of::<W>()).step_by(LINE) {
-            prefetch(keys.wrapping_add(at));
+            prefetch_second(keys.wrapping_add(at));
         }
         let bytes = self.payload.bytes();
         let payloads = self.payloads.wrapping_add(range.start * bytes);
         for at in (0..range.len() * bytes).step_by(LINE) {
-            prefetch(payloads.wrapping_add(at));
+            prefetch_second(payloads.wrapping_add(at));
         }
     }
 
@@ -574,7 +574,7 @@ impl<'a> Ahead<'a> {
             for (column, element) in self.columns {
                 let at = column.wrapping_add(start * element);
                 for line in (0..taken * element).step_by(LINE) {
-                    prefetch_level::<2>(at.wrapping_add(line));
+                    prefetch_second(at.wrapping_add(line));
                 }
             }
             n -= taken;
@@ -600,6 +600,12 @@ pub(crate) fn prefetch(at: *const u8) {
     prefetch_level::<1>(at);
 }
 
+/// Says that it will be used later, so that the second level cache has it, and the first one what is used before.
+#[inline(always)]
+pub(crate) fn prefetch_second(at: *const u8) {
+    prefetch_level::<2>(at);
+}
+
 /// Says that the cache line at `at` will soon be written, so that no other core's cache keeps it. A hint, where there
 /// [is such a one](crate::instructions::fetches_to_write).
 #[inline(always)]
@@ -613,7 +619,7 @@ pub(crate) fn prefetch_to_write(at: *const u8) {
     let _ = at;
 }
 
-/// The same as [`prefetch`], for a cache of the first or the second level.
+/// The same for a cache of the first or the second level.
 #[inline(always)]
 fn prefetch_level<const LEVEL: u32>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

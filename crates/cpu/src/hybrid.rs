@@ -25,8 +25,8 @@ use crate::sample::{is_even, sample};
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
-    ALL_LOCAL_BYTES, INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM,
-    SAMPLE_PER_BUCKET, STACK_BYTES, TIMED_FROM, WAITED_PS_A_KEY,
+    INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
+    STACK_BYTES, Sharing, TIMED_FROM, WAITED_PS_A_KEY,
 };
 
 /// What a sort works with.
@@ -135,6 +135,11 @@ impl Measure {
         room + threads * (self.local_bytes(threads) + self.sorted_bytes(threads))
     }
 
+    /// How the workers share memory.
+    fn sharing(&self, threads: usize) -> Sharing {
+        self.shape.sharing(self.n, threads, second_cache_bytes())
+    }
+
     /// Bytes of a worker's memory for a local sort itself: slots, or room for a bucket.
     fn local_bytes(&self, threads: usize) -> usize {
         // Words that are made lie in two columns at most.
@@ -142,7 +147,7 @@ impl Measure {
             true => (self.n * MADE_BYTES).saturating_sub(2 * self.column_bytes()),
             false => 0,
         };
-        let share = (ALL_LOCAL_BYTES + left) / threads;
+        let share = (self.sharing(threads).local_bytes + left) / threads;
         let bytes = match self.made {
             // Slots take three times as much as what they sort, passes as much.
             true => match share / 4 * 3 {
@@ -174,9 +179,9 @@ impl Measure {
 
     /// Bits that number the buckets of the first partition.
     fn first_bits(&self, threads: usize) -> BucketBits {
-        let bytes = self.local_bytes(threads);
+        let (bytes, sharing) = (self.local_bytes(threads), self.sharing(threads));
         self.shape
-            .first_bits(self.n, threads, bytes, second_cache_bytes())
+            .first_bits(self.n, threads, bytes, sharing, second_cache_bytes())
     }
 
     /// Records that the first partition's room has places for.
@@ -184,9 +189,15 @@ impl Measure {
         let BucketBits { even, sampled } = self.first_bits(threads);
         // Where keys are skewed, there are fewer buckets, and larger blocks.
         [even, sampled]
-            .map(|bits| Layout::new(self.n, self.shape.record, threads, 1 << bits).room())
+            .map(|bits| self.layout(threads, bits).room())
             .into_iter()
             .fold(0, usize::max)
+    }
+
+    /// The first partition's blocks, by so many bits.
+    fn layout(&self, threads: usize, bits: u32) -> Layout {
+        let sharing = self.sharing(threads);
+        Layout::new(self.n, self.shape.record, threads, 1 << bits, sharing)
     }
 
     /// Bytes of memory for a local sort of an input that is a single bucket.
@@ -553,9 +564,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         const PLACES: usize = 32;
         let mask = W::mask(&self.bits);
         // SAFETY: the caller's promise.
-        let sample = sample(self.n, SAMPLE_PER_BUCKET * PLACES, |i| unsafe {
-            self.source.code(i) & mask
-        });
+        let sample = sample(
+            self.n,
+            SAMPLE_PER_BUCKET * PLACES,
+            Crew::alone(),
+            |i| unsafe { self.source.code(i) & mask },
+        );
         let (least, greatest) = (sample[0], sample[sample.len() - 1]);
         let range = greatest.wrapping_sub(least);
         range > W::ZERO && is_even(&sample, &Placing::new(least, range, PLACES), PLACES)
@@ -582,7 +596,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         means: &Means,
         start: Instant,
     ) -> Result<Report> {
-        let (n, record) = (self.n, self.record_bytes());
+        let n = self.n;
         let mask = W::mask(&self.bits);
         let read_until = |stage, stages: &mut Vec<(Stage, Duration)>| {
             let so_far: Duration = stages.iter().map(|(_, time)| *time).sum();
@@ -596,7 +610,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let mut bytes = measure.many_bytes(threads);
             let block = means.scratch.take(bytes)?;
             let bits = measure.first_bits(threads);
-            let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, |i| {
+            let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, crew, |i| {
                 self.source.code(i) & mask
             });
             if let (Some(coder), Some(data)) = (self.counts, self.data)
@@ -634,7 +648,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             }
             let bits = classifier.of_bits(bits);
             let turned = means.scratch.turns();
-            let (blocks, open) = Layout::new(n, record, threads, 1 << bits).blocks(turned);
+            let (blocks, open) = measure.layout(threads, bits).blocks(turned);
             read_until(Stage::Histogram, &mut report.stages);
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();

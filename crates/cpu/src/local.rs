@@ -35,9 +35,10 @@ use crate::room::Room;
 use crate::source::Sink;
 use crate::tuning::{
     ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
-    BUCKETS_PER_WORKER, FIRST_BITS, FIRST_BUCKETS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS,
+    BUCKETS_PER_WORKER, FIRST_BITS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS,
     LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS,
-    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, WHOLE_SLOTS_BYTES,
+    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, SHARING,
+    SHARING_READ_AGAIN, Sharing, WHOLE_SLOTS_BYTES,
 };
 use beside::Beside;
 use joined::Joined;
@@ -148,28 +149,48 @@ impl Shape {
         n: usize,
         threads: usize,
         bytes: usize,
+        sharing: Sharing,
         cache: usize,
     ) -> BucketBits {
         let bits = self.even_bits(n, threads);
-        let bits_most = (FIRST_BUCKETS / threads).max(1).ilog2().min(FIRST_BITS);
-        let mut possible = bits..=bits_most;
-        let fits = |bits: &u32, most| n >> bits <= most / 64 * 63;
-        let cached = self.most_cached(bytes, cache.max(LOCAL_CACHE_MIN));
-        let found = possible.clone().find(|bits| fits(bits, cached));
+        let mut possible = bits..=first_bits_most(threads, sharing);
+        let cached = self.most_cached(bytes, cache);
+        let found = possible.clone().find(|&bits| fits_even(n, bits, cached));
         let most = self.most_records(bytes);
-        let found = found.or_else(|| possible.next_back().filter(|bits| fits(bits, most)));
-        self.with_sampled(found.unwrap_or(bits), n, threads, bytes)
+        let last = || {
+            possible
+                .next_back()
+                .filter(|&bits| fits_even(n, bits, most))
+        };
+        self.with_sampled(found.or_else(last).unwrap_or(bits), n, threads, bytes)
+    }
+
+    /// How `threads` workers share memory: see [`SHARING_READ_AGAIN`].
+    pub(crate) fn sharing(self, n: usize, threads: usize, cache: usize) -> Sharing {
+        let fits = |sharing: Sharing| {
+            let bytes = LOCAL_BYTES.min(sharing.local_bytes / threads);
+            let bits = first_bits_most(threads, sharing);
+            fits_even(n, bits, self.most_cached(bytes, cache))
+        };
+        match self.reads_again() && !fits(SHARING) && fits(SHARING_READ_AGAIN) {
+            true => SHARING_READ_AGAIN,
+            false => SHARING,
+        }
+    }
+
+    /// Whether a local sort reads records again from where a partition left them.
+    fn reads_again(self) -> bool {
+        self.slot < self.record
     }
 
     /// The most records that are sorted locally with so many bytes of memory and, where that has been found to matter,
     /// within a second level cache.
     fn most_cached(self, bytes: usize, cache: usize) -> usize {
-        let most = self.most_records(bytes);
+        let (most, cache) = (self.most_records(bytes), cache.max(LOCAL_CACHE_MIN));
         if self.bins && self.keys && self.record == 4 {
             return most.min(self.most_records(cache / 4 * LOCAL_CACHE_FOURTHS));
         }
-        match self.slot < self.record {
-            // They are read again from where they lie.
+        match self.reads_again() {
             true => most.min(cache / (self.record + bins::record_bytes(self.slot))),
             false => most,
         }
@@ -208,6 +229,17 @@ impl Shape {
             _ => passes.min(PASSES_BYTES / self.record),
         }
     }
+}
+
+/// The most bits of a first partition.
+fn first_bits_most(threads: usize, sharing: Sharing) -> u32 {
+    let buckets = sharing.first_buckets / threads;
+    buckets.max(1).ilog2().min(FIRST_BITS)
+}
+
+/// Whether each of so many even buckets has no more than `most` records, with some to spare.
+fn fits_even(n: usize, bits: u32, most: usize) -> bool {
+    n >> bits <= most / 64 * 63
 }
 
 /// Whether bins are worth a try. Keys that crowd in one bucket often do so in the next ones; each
@@ -857,10 +889,37 @@ mod tests {
             let last = [(cached, bits_most, in_cache), (most, bits_most, 8)];
             for (bucket, bits, next) in ends.chain(last) {
                 let n = ((bucket + 1) << bits) - 1;
-                let found =
-                    [n, n + 1].map(|n| shape.first_bits(n, threads, LOCAL_BYTES, cache).even);
+                let found = [n, n + 1].map(|n| {
+                    shape
+                        .first_bits(n, threads, LOCAL_BYTES, SHARING, cache)
+                        .even
+                });
                 assert_eq!(found, [bits, next], "{n} records of {record}, {threads}");
             }
+        }
+    }
+
+    /// Where workers are so many that their buckets of records that are read again do not fit the second level cache, they have twice as
+    /// many, if these do.
+    #[test]
+    fn more_buckets_where_records_are_read_again() {
+        for (record, n, threads, many, bits) in [
+            (16, 70_000_000, 16, false, 10),
+            (16, 80_000_000, 16, true, 11),
+            (16, 120_000_000, 16, true, 11),
+            (16, 200_000_000, 16, false, 8),
+            (16, 80_000_000, 8, false, 11),
+            (16, 40_000_000, 32, false, 9),
+            (8, 100_000_000, 16, false, 10),
+        ] {
+            let shape = Shape::new(Instructions::Avx512, true, record / 2, record / 2);
+            let sharing = shape.sharing(n, threads, 2 << 20);
+            let expected = if many { SHARING_READ_AGAIN } else { SHARING };
+            let what = format!("{n} records of {record}, {threads}");
+            assert_eq!(sharing.first_buckets, expected.first_buckets, "{what}");
+            let bytes = LOCAL_BYTES.min(sharing.local_bytes / threads);
+            let found = shape.first_bits(n, threads, bytes, sharing, 2 << 20);
+            assert_eq!(found.even, bits, "{what}");
         }
     }
 
@@ -881,7 +940,7 @@ mod tests {
             (Portable, 4, 10_000_000, 2, (8, 8)),
         ] {
             let shape = Shape::new(instructions, true, record, 0);
-            let found = shape.first_bits(n, threads, LOCAL_BYTES, 2 << 20);
+            let found = shape.first_bits(n, threads, LOCAL_BYTES, SHARING, 2 << 20);
             let found = (found.even, found.sampled);
             assert_eq!(found, expected, "{instructions:?} {record} {n} {threads}");
         }

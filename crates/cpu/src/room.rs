@@ -11,8 +11,40 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::classify::FEW;
-use crate::columns::{Columns, LINE, Payload, Pieces, fetch_start, prefetch, prefetch_to_write};
+use crate::columns::{
+    Columns, LINE, Payload, Pieces, fetch_start, prefetch, prefetch_second, prefetch_to_write,
+};
 use crate::tuning::TOGETHER;
+
+/// How a bucket's next line is fetched when a record is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum NextLine {
+    /// See [`fetch_near`].
+    Near,
+    /// See [`fetch_far`].
+    Far,
+    /// See [`fetch_to_write`].
+    ToWrite,
+}
+
+/// To the first level cache, since stores that miss it wait, when half of a line is written: if it were a whole one, half of all
+/// lines that are held would wait, and fill that cache.
+#[inline(always)]
+pub(crate) fn fetch_near(record: *const u8) {
+    prefetch(record.wrapping_add(LINE / 2));
+}
+
+/// To the second level cache, a line ahead. The first one keeps what is written now.
+#[inline(always)]
+pub(crate) fn fetch_far(record: *const u8) {
+    prefetch_second(record.wrapping_add(LINE));
+}
+
+/// As near, from other cores' caches.
+#[inline(always)]
+pub(crate) fn fetch_to_write(record: *const u8) {
+    prefetch_to_write(record.wrapping_add(LINE / 2));
+}
 
 /// Places for records.
 #[derive(Clone, Copy)]
@@ -96,20 +128,21 @@ impl<W: Word, P: Payload> Room<W, P> {
     }
 
     /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
-    /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`.
-    /// `SHARED` if what will be written soon lies in other cores' caches.
+    /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`; and
+    /// after each record, `fetch_next` with where it lies.
     #[inline(always)]
-    pub(crate) fn put_all<const SHARED: bool>(
+    pub(crate) fn put_all(
         self,
         buckets: &[u16],
         codes: &[W],
         mut take: impl FnMut(u16) -> usize,
         store: impl Fn(usize, W, usize),
         fetch: impl Fn(usize),
+        fetch_next: impl Fn(*const u8),
     ) {
         let put = |i, code, place| {
             store(i, code, place);
-            self.prefetch::<SHARED>(place);
+            self.prefetch_bytes(place, 0, &fetch_next);
         };
         let (groups, rest) = buckets.as_chunks::<TOGETHER>();
         let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
@@ -131,20 +164,10 @@ impl<W: Word, P: Payload> Room<W, P> {
         }
     }
 
-    /// Says that records half a line behind `i` will soon be written: of a whole line, half of all lines
-    /// that are held would wait, and fill a first level cache.
-    #[inline(always)]
-    fn prefetch<const SHARED: bool>(self, i: usize) {
-        match SHARED {
-            true => self.prefetch_bytes(i, LINE / 2, prefetch_to_write),
-            false => self.prefetch_bytes(i, LINE / 2, prefetch),
-        }
-    }
-
     /// Says that records from `i` on, and a line behind them, will soon be written.
     pub(crate) fn prefetch_start(self, i: usize) {
         for bytes in [0, LINE] {
-            self.prefetch_bytes(i, bytes, prefetch);
+            self.prefetch_bytes(i, bytes, prefetch_second);
         }
     }
 

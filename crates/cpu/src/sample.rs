@@ -3,23 +3,35 @@
 use sweepsort_core::Word;
 
 use crate::placing::Placing;
+use crate::pool::Crew;
+use crate::tuning::SAMPLED_TOGETHER;
 
 /// Codes of `wanted` records, or of all if there are fewer, in order: one from somewhere in each of as
 /// many even stretches of the input, so that no regular input is met always at the same point. The
-/// same places for the same `n` each time.
-pub(crate) fn sample<W: Word>(n: usize, wanted: usize, code: impl Fn(usize) -> W) -> Vec<W> {
+/// same places for the same `n` each time. The workers share it, for each of these records is a miss of the caches.
+pub(crate) fn sample<W: Word>(
+    n: usize,
+    wanted: usize,
+    crew: Crew<'_>,
+    code: impl Fn(usize) -> W + Send + Sync,
+) -> Vec<W> {
     let stretches = wanted.min(n);
     if stretches == 0 {
         return Vec::new();
     }
     let (length, longer) = (n / stretches, n % stretches);
-    let mut codes: Vec<W> = (0..stretches)
-        .map(|i| {
-            let length = length + usize::from(i < longer);
-            let start = i * (n / stretches) + i.min(longer);
-            code(start + random(i as u64, length as u64) as usize)
-        })
-        .collect();
+    let one = |i: usize| {
+        let start = i * length + i.min(longer);
+        let length = length + usize::from(i < longer);
+        code(start + random(i as u64, length as u64) as usize)
+    };
+    let mut codes = vec![W::ZERO; stretches];
+    let mut parts: Vec<_> = codes.chunks_mut(SAMPLED_TOGETHER).enumerate().collect();
+    crew.for_each(&mut parts, |(part, codes)| {
+        for (i, slot) in (*part * SAMPLED_TOGETHER..).zip(codes.iter_mut()) {
+            *slot = one(i);
+        }
+    });
     codes.sort_unstable();
     codes
 }
@@ -64,7 +76,7 @@ mod tests {
     fn one_code_of_each_stretch() {
         for n in [0, 1, 2, 3, 10, 99, 100, 101, 1000, 12_345] {
             for wanted in [0, 1, 2, 7, 100, 1024] {
-                let codes = sample(n, wanted, |i| i as u64);
+                let codes = sample(n, wanted, Crew::alone(), |i| i as u64);
                 let stretches = wanted.min(n);
                 assert_eq!(codes.len(), stretches, "{wanted} of {n}");
                 for (i, &code) in codes.iter().enumerate() {
@@ -80,7 +92,7 @@ mod tests {
             }
         }
         // No stretch is met always at the same point.
-        let codes = sample(64_000, 64, |i| (i % 1000) as u16);
+        let codes = sample(64_000, 64, Crew::alone(), |i| (i % 1000) as u16);
         assert!(codes[0] < 100 && codes[63] > 900, "{codes:?}");
     }
 
@@ -109,7 +121,7 @@ mod tests {
                 for seed in 0..5 {
                     let codes: Vec<W> = generate(distribution, n, seed).unwrap();
                     for wanted in [500, 1000, 4096] {
-                        let sample = sample(n, wanted, |i| codes[i]);
+                        let sample = sample(n, wanted, Crew::alone(), |i| codes[i]);
                         let all = (*codes.iter().min().unwrap(), *codes.iter().max().unwrap());
                         let sampled = (sample[0], sample[wanted - 1]);
                         for (least, greatest) in [all, sampled] {
@@ -138,7 +150,7 @@ mod tests {
     fn chance_crowds_no_places() {
         for seed in 0..2000 {
             let codes: Vec<u32> = generate(Distribution::Uniform, 200, seed).unwrap();
-            let sample = sample(200, 200, |i| codes[i]);
+            let sample = sample(200, 200, Crew::alone(), |i| codes[i]);
             let range = sample[199] - sample[0];
             for places in [8, 64, 256] {
                 let placing = Placing::new(sample[0], range, places);

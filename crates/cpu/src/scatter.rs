@@ -11,7 +11,8 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::columns::Payload;
 use crate::histogram::{BUCKETS, Chunk};
-use crate::room::Room;
+use crate::instructions::stores_wait;
+use crate::room::{Room, fetch_far, fetch_near};
 use crate::source::Source;
 
 /// Free places, piece by piece, numbered from 0.
@@ -70,6 +71,23 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
     to: Room<W, P>,
     places: &Places,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match stores_wait() {
+            true => scatter_by(classify, chunk, to, places, fetch_near),
+            false => scatter_by(classify, chunk, to, places, fetch_far),
+        }
+    }
+}
+
+/// The same; `fetch_next` as [`put_all`](Room::put_all) has it.
+unsafe fn scatter_by<W: Word, P: Payload, S: Source<W, P>>(
+    classify: Classify<'_, W, S>,
+    chunk: &Chunk<W>,
+    to: Room<W, P>,
+    places: &Places,
+    fetch_next: impl Fn(*const u8),
+) {
     let mut at = [0; BUCKETS];
     let mut next = [0; BUCKETS];
     let mut end = [0; BUCKETS];
@@ -101,7 +119,7 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
                 unsafe { to.store(place, source.record(first + i, code)) };
             };
             let fetch = |i| classify.fetch(first + i);
-            to.put_all::<false>(buckets, codes, &mut take, store, fetch);
+            to.put_all(buckets, codes, &mut take, store, fetch, &fetch_next);
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };

@@ -318,6 +318,7 @@ mod tests {
     use super::*;
     use crate::instructions::Instructions;
     use crate::lanes::{Vectored, by_vectors};
+    use crate::pool::Crew;
     use crate::sample::sample;
 
     /// A strip by vectors.
@@ -516,7 +517,7 @@ mod tests {
             ] {
                 let codes: Vec<W> = generate(distribution, n, 3).unwrap();
                 for bits in [3, 4, 6, 7, 8] {
-                    let sample = sample(n, 16 << bits, |i| codes[i]);
+                    let sample = sample(n, 16 << bits, Crew::alone(), |i| codes[i]);
                     let splitters = Splitters::new(&sample, bits);
                     let mut counts = vec![0; splitters.buckets()];
                     for &code in &codes {

@@ -11,10 +11,6 @@ pub(crate) const PARTITION_BITS: u32 = 8;
 /// sort. 1024 buckets cost a third more a key than 256, and a second partition more than the first.
 pub(crate) const FIRST_BITS: u32 = 11;
 
-/// And the most buckets of all its workers together for which there may be more bits: with more, blocks would
-/// be smaller than 1 KiB. Sixteen threads with 2048 buckets each take as long as by two partitions.
-pub(crate) const FIRST_BUCKETS: usize = 1 << 14;
-
 /// The same where a sample parts the buckets and that is as good for the local sorts: a tree of 127 bounds is searched
 /// faster than one of 255, and has room in the registers (AVX-512) whatever the width.
 pub(crate) const SAMPLED_BITS: u32 = 7;
@@ -125,9 +121,32 @@ pub(crate) const WHOLE_SLOTS_BYTES: usize = 6 << 20;
 /// worker's memory of the same size fill a second level cache of 1 MiB.
 pub(crate) const PASSES_BYTES: usize = 512 << 10;
 
-/// All workers' memory for local sorts together; with many workers each has less. Sixteen have enough for 10^8 records of
-/// 8 bytes in 1024 buckets, or of 4 in 512.
-pub(crate) const ALL_LOCAL_BYTES: usize = 157 << 18;
+/// How the workers of a sort share [`SHARED_BYTES`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sharing {
+    /// All their memory for local sorts; with many workers each has less. What it leaves is for blocks that are not full.
+    pub(crate) local_bytes: usize,
+    /// The most buckets of all their first partitions for which there may be more bits than [`PARTITION_BITS`]: with more,
+    /// blocks would be smaller than 1 KiB.
+    pub(crate) first_buckets: usize,
+}
+
+/// Bytes of scratch for all workers together, beside as much as the records take.
+pub(crate) const SHARED_BYTES: usize = 64 << 20;
+
+/// Sixteen workers have memory for local sorts of 10^8 records of 8 bytes in 1024 buckets, or of 4 in 512. (With 2048 buckets
+/// each they would take as long as by two partitions.)
+pub(crate) const SHARING: Sharing = Sharing {
+    local_bytes: 157 << 18,
+    first_buckets: 1 << 14,
+};
+
+/// And where that many buckets of records that a local sort reads again do not fit the second level cache, but twice as many do.
+/// Sixteen workers have enough for 10^8 records of 16 bytes in 2048 buckets.
+pub(crate) const SHARING_READ_AGAIN: Sharing = Sharing {
+    local_bytes: 63 << 18,
+    first_buckets: 1 << 15,
+};
 
 /// A block of the first partition has at most so many bytes: a block's start is a miss that the one
 /// before could not foretell.
@@ -140,9 +159,6 @@ pub(crate) const BLOCKS_PER_BUCKET: usize = 8;
 /// local sorts.
 pub(crate) const MADE_BYTES: usize = 32;
 
-/// The blocks of all workers together that may not be full; with many workers blocks are smaller.
-pub(crate) const ALL_BLOCKS_BYTES: usize = (64 << 20) - ALL_LOCAL_BYTES;
-
 /// Up to so many workers, the room has a region for every two, where reads take lines over. More were not tried there.
 pub(crate) const REGION_WORKERS: usize = 2;
 
@@ -151,6 +167,9 @@ pub(crate) const BLOCKS_SHARED_FROM: usize = 4096;
 
 /// Codes in the sample of the first partition, for each bucket.
 pub(crate) const SAMPLE_PER_BUCKET: usize = 16;
+
+/// So many codes of a sample are read by one worker: some 10 us, mostly spent on misses of all caches.
+pub(crate) const SAMPLED_TOGETHER: usize = 128;
 
 /// An index of so many bytes is written past the caches: it would not stay there.
 pub(crate) const STREAMED_BYTES: usize = 1 << 25;

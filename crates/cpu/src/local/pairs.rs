@@ -98,6 +98,25 @@ impl<W: Word> Numbering<W> {
     fn ties(&self, a: u32, b: u32) -> bool {
         (a ^ b) >> self.record_bits == 0
     }
+
+    /// Whether some neighbours do.
+    #[inline(always)]
+    unsafe fn has_ties<N: Keys<Word = u32>>(&self, numbers: &[u32]) -> bool {
+        let (first, pairs) = (numbers.as_ptr(), numbers.len().saturating_sub(1));
+        let whole = pairs - pairs % N::LANES;
+        let mut apart = [u32::MAX; LANES_MAX];
+        // SAFETY: the caller's promise; there are the numbers.
+        unsafe {
+            let mut least = N::splat(u32::MAX);
+            for i in (0..whole).step_by(N::LANES) {
+                let [a, b] = [i, i + 1].map(|i| N::shr(N::load(first.add(i)), self.record_bits));
+                least = N::min(least, N::sub(b, a));
+            }
+            N::store(apart.as_mut_ptr(), least);
+        }
+        let mut rest = numbers[whole..].windows(2);
+        apart.contains(&0) || rest.any(|pair| self.ties(pair[0], pair[1]))
+    }
 }
 
 impl<W: Word, P: Payload> Pairs<'_, W, P> {
@@ -223,17 +242,12 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
 
     /// Puts sorted numbers of some bins in the order of their keys.
     #[inline(always)]
-    unsafe fn settle(&self, numbers: &mut [u32]) {
-        if self.numbering.exact {
-            return;
-        }
-        let mut ties = false;
-        for neighbours in numbers.windows(2) {
-            ties |= self.numbering.ties(neighbours[0], neighbours[1]);
-        }
-        if ties {
-            // SAFETY: the caller's promise.
-            unsafe { self.settle_ties(numbers) }
+    unsafe fn settle<N: Keys<Word = u32>>(&self, numbers: &mut [u32]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.numbering.exact && self.numbering.has_ties::<N>(numbers) {
+                self.settle_ties(numbers);
+            }
         }
     }
 
@@ -346,7 +360,7 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                     _ => collect_rows::<L::Numbers, 32>(&slots, bin, to),
                 }
                 let numbers = &mut numbers[..sum];
-                numbered.settle(numbers);
+                numbered.settle::<L::Numbers>(numbers);
                 numbered.write::<L>(numbers, done);
                 done += sum;
             }

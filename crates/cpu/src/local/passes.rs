@@ -19,7 +19,7 @@ use std::slice;
 
 use sweepsort_core::{Digit, Word};
 
-use crate::columns::{Columns, Payload, Pieces};
+use crate::columns::{Columns, Payload, Pieces, prefetch};
 use crate::reading::Reading;
 use crate::scan;
 use crate::tuning::{
@@ -358,7 +358,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
                     if FETCHES {
                         let later = self.reading.code(piece.key((i + FETCHED_LATER).min(n - 1)));
                         let place = *places.get_unchecked(digit.of(later)) as usize;
-                        to.fetch(place..place + 1);
+                        to.prefetch_bytes(place, 0, prefetch);
                     }
                     let record = piece.load(i);
                     let place = places.get_unchecked_mut(digit.of(self.reading.code(record.0)));
