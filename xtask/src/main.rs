@@ -8,6 +8,7 @@ mod files;
 mod fuzz;
 mod kernels;
 mod nvrtc;
+mod on_cpu;
 mod on_device;
 mod process;
 mod readme;

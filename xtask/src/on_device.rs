@@ -222,7 +222,7 @@ pub fn host(record: &Record, file: &str) -> Result<String> {
 }
 
 /// What was sorted.
-fn spread(row: &Row) -> String {
+pub fn spread(row: &Row) -> String {
     match &*row.distribution {
         "uniform" => task(row),
         distribution => format!("{}, {distribution}", task(row)),
@@ -256,7 +256,7 @@ fn named(machine: &Machine) -> String {
 }
 
 /// The record, and its chart if there is one.
-fn links(file: &str, depth: usize) -> Result<String> {
+pub fn links(file: &str, depth: usize) -> Result<String> {
     let record = link(Path::new(file), depth);
     let chart = chart_of(Path::new(file))?;
     Ok(match root().join(&chart).exists() {

@@ -97,14 +97,7 @@ impl Comparison<'_> {
 
 /// A comparison for each input that both ran on, in the record's order.
 fn comparisons(rows: &[Row]) -> Vec<Comparison<'_>> {
-    let mut inputs: Vec<Vec<&Row>> = Vec::new();
-    for row in rows {
-        match inputs.iter_mut().find(|input| input[0].same_input(row)) {
-            Some(input) => input.push(row),
-            None => inputs.push(vec![row]),
-        }
-    }
-    inputs
+    inputs(rows)
         .iter()
         .filter_map(|input| {
             let (ours, speed) = fastest(input, Row::main)?;
@@ -119,8 +112,20 @@ fn comparisons(rows: &[Row]) -> Vec<Comparison<'_>> {
         .collect()
 }
 
+/// The rows of each input, in the record's order.
+pub fn inputs(rows: &[Row]) -> Vec<Vec<&Row>> {
+    let mut inputs: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        match inputs.iter_mut().find(|input| input[0].same_input(row)) {
+            Some(input) => input.push(row),
+            None => inputs.push(vec![row]),
+        }
+    }
+    inputs
+}
+
 /// The fastest of some contenders, and its keys a second.
-fn fastest<'a>(input: &[&'a Row], of: fn(&Row) -> bool) -> Option<(&'a Row, f64)> {
+pub fn fastest<'a>(input: &[&'a Row], of: fn(&Row) -> bool) -> Option<(&'a Row, f64)> {
     input
         .iter()
         .filter(|row| of(row))
@@ -168,7 +173,8 @@ pub fn count(n: u64) -> String {
     groups.join(",")
 }
 
-fn millions(keys_per_s: f64) -> String {
+/// Million keys a second.
+pub fn millions(keys_per_s: f64) -> String {
     let millions = keys_per_s / 1e6;
     if millions < 10.0 {
         format!("{millions:.1}")

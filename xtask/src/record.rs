@@ -101,12 +101,21 @@ impl Row {
             .is_some_and(|engine| !engine.contains('-'))
     }
 
+    /// Whether the contender is not one of ours, and its outputs were right.
+    pub fn other(&self) -> bool {
+        !self.ours() && self.verified
+    }
+
+    /// Whether the contender is one of the stable sorts that are not ours.
+    pub fn stable(&self) -> bool {
+        self.contender.ends_with("-stable")
+            || ["glidesort", "radsort"].contains(&self.contender.as_str())
+    }
+
     /// Whether the contender is a peer that does what our [`main`](Self::main) contender does. Equal
     /// keys alone cannot be told apart, so there any sort will do.
     pub fn peer(&self) -> bool {
-        let stable = self.contender.ends_with("-stable")
-            || ["glidesort", "radsort"].contains(&self.contender.as_str());
-        !self.ours() && self.verified && (stable || self.value_type.is_none())
+        self.other() && (self.stable() || self.value_type.is_none())
     }
 
     /// Whether the other row is about the same input, and so comparable.

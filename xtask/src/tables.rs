@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::root;
 use crate::record::Record;
-use crate::{experiments, on_device, readme};
+use crate::{experiments, on_cpu, on_device, readme};
 
 const BEGIN: &str = "<!-- bench:begin";
 const END: &str = "<!-- bench:end -->";
@@ -78,6 +78,37 @@ const DOCUMENTS: &[Document] = &[
     Document {
         file: "docs/algorithms/thresholds.md",
         tables: &[on_device::thresholds],
+    },
+    Document {
+        file: "docs/algorithms/cpu-measured.md",
+        tables: &[
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::few,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::few,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+            on_cpu::others,
+        ],
     },
     Document {
         file: "docs/algorithms/counting-lsd.md",
