@@ -17,7 +17,7 @@ use crate::columns::{
 use crate::tuning::TOGETHER;
 
 /// How a bucket's next line is fetched when a record is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum NextLine {
     /// See [`fetch_near`].
     Near,

@@ -71,6 +71,7 @@ mod tests {
     use sweepsort_testkit::distribution::{Distribution, Sample, generate};
 
     use super::*;
+    use crate::pool::Pool;
 
     #[test]
     fn one_code_of_each_stretch() {
@@ -91,6 +92,11 @@ mod tests {
                 }
             }
         }
+        // Nor does it matter how many workers there are.
+        let pool = Pool::new(Some(3));
+        let of = |crew: Crew<'_>| sample(100_000, 1000, crew, |i| i as u32);
+        let shared = pool.enter(true, of).unwrap();
+        assert_eq!(shared, of(Crew::alone()));
         // No stretch is met always at the same point.
         let codes = sample(64_000, 64, Crew::alone(), |i| (i % 1000) as u16);
         assert!(codes[0] < 100 && codes[63] > 900, "{codes:?}");

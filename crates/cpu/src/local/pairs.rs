@@ -378,6 +378,49 @@ mod tests {
     use crate::lanes::by_any_vectors;
     use crate::local::Shape;
 
+    /// Whether some numbers have ties, by vectors.
+    struct Ties<'a>(Numbering<u64>, &'a [u32]);
+
+    impl AnyVectored for Ties<'_> {
+        type Output = bool;
+
+        #[inline(always)]
+        unsafe fn run<L: Keys>(self) -> bool {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.has_ties::<L::Numbers>(self.1) }
+        }
+    }
+
+    /// Wherever a tie is among so many numbers.
+    #[test]
+    fn all_ties_are_found() {
+        let numbering = Numbering::new(0, u64::MAX, 8, 1, [0, u32::MAX]).unwrap();
+        for instructions in [
+            Instructions::Portable,
+            Instructions::Avx2,
+            Instructions::Avx512,
+        ] {
+            if instructions > Instructions::detect() {
+                continue;
+            }
+            for n in 0..70 {
+                for tie in 1..n + 1 {
+                    // The one at `tie` has the key of the one before, unless there is none.
+                    let key = |i: u32| i - u32::from(i >= tie);
+                    let numbers: Vec<u32> = (0..n)
+                        .map(|i| key(i) << numbering.record_bits | (n - i))
+                        .collect();
+                    // SAFETY: the machine has the instructions.
+                    let found = unsafe {
+                        by_any_vectors::<u64, _>(instructions, Ties(numbering, &numbers))
+                    };
+                    let what = format!("{instructions:?}, {n} numbers, tie at {tie}");
+                    assert_eq!(found.ok(), Some(tie < n), "{what}");
+                }
+            }
+        }
+    }
+
     /// Sorts records in so many pieces, each of which but the first lies before the one that it follows, and tells
     /// whether that was done; if not, nothing must have been written.
     fn check<W: Word, P: Payload>(
