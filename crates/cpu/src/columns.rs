@@ -619,7 +619,7 @@ pub(crate) fn prefetch_to_write(at: *const u8) {
     let _ = at;
 }
 
-/// The same for a cache of the first or the second level.
+/// Says that a line will be used, for a cache of the first or the second level.
 #[inline(always)]
 fn prefetch_level<const LEVEL: u32>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

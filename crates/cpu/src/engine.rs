@@ -9,7 +9,7 @@ use sweepsort_core::{
 
 use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
 use crate::hybrid::{self, Means, Measure, Records};
-use crate::instructions::{Instructions, Machine};
+use crate::instructions::{Instructions, Machine, second_cache_bytes};
 use crate::local::{self, few};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
@@ -292,6 +292,7 @@ impl Engine for CpuEngine {
                     n,
                     shape: local::Shape::new(self.means.instructions(whole), whole, key, payload),
                     made: shape.argsort,
+                    cache: second_cache_bytes(),
                 };
                 (
                     "hybrid",

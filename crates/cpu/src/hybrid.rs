@@ -112,6 +112,8 @@ pub(crate) struct Measure {
     pub(crate) shape: Shape,
     /// Whether the records themselves need a place, too.
     pub(crate) made: bool,
+    /// Bytes of a core's second level cache.
+    pub(crate) cache: usize,
 }
 
 impl Measure {
@@ -137,7 +139,7 @@ impl Measure {
 
     /// How the workers share memory.
     fn sharing(&self, threads: usize) -> Sharing {
-        self.shape.sharing(self.n, threads, second_cache_bytes())
+        self.shape.sharing(self.n, threads, self.cache)
     }
 
     /// Bytes of a worker's memory for a local sort itself: slots, or room for a bucket.
@@ -181,7 +183,7 @@ impl Measure {
     fn first_bits(&self, threads: usize) -> BucketBits {
         let (bytes, sharing) = (self.local_bytes(threads), self.sharing(threads));
         self.shape
-            .first_bits(self.n, threads, bytes, sharing, second_cache_bytes())
+            .first_bits(self.n, threads, bytes, sharing, self.cache)
     }
 
     /// Records that the first partition's room has places for.
@@ -435,6 +437,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             n: self.n,
             shape: self.shape(means),
             made: self.data.is_none(),
+            cache: second_cache_bytes(),
         }
     }
 
@@ -671,5 +674,44 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             made.into_iter().for_each(|made| means.scratch.give(made));
         }
         Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning::SHARED_BYTES;
+
+    /// As much as the records and what all workers share, however many these are and whatever their caches.
+    #[test]
+    fn memory_is_bounded_with_any_cache() {
+        use Instructions::{Avx512, Portable};
+        for (instructions, key, payload) in [
+            (Avx512, 4, 0),
+            (Avx512, 8, 0),
+            (Avx512, 4, 4),
+            (Avx512, 8, 4),
+            (Avx512, 8, 8),
+            (Avx512, 8, 16),
+            (Portable, 4, 4),
+            (Portable, 8, 8),
+        ] {
+            let shape = Shape::new(instructions, true, key, payload);
+            for cache in [1 << 19, 1 << 20, 2 << 20, 4 << 20] {
+                for n in (20..28).flat_map(|bits| [4 << bits, 5 << bits, 6 << bits, 7 << bits]) {
+                    for threads in 1..=64 {
+                        let measure = Measure {
+                            n,
+                            shape,
+                            made: false,
+                            cache,
+                        };
+                        let more = measure.workspace(threads) as i64 - (n * shape.record) as i64;
+                        let what = format!("{n} of {key} + {payload}, {threads} threads, {cache}");
+                        assert!(more <= SHARED_BYTES as i64, "{what}: {more}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -73,7 +73,7 @@ impl Machine {
     }
 }
 
-/// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch
+/// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch to that cache
 /// where it will go: taken to be so on Intel's, as seen on a Xeon and not on a Zen 4.
 pub(crate) fn stores_wait() -> bool {
     Machine::get().intel

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(crate) const PARTITION_BITS: u32 = 8;
 
 /// The most bits of the first partition, where by [`PARTITION_BITS`] a bucket would be too large for a local
-/// sort. 1024 buckets cost a third more a key than 256, and a second partition more than the first.
+/// sort. 1024 buckets cost up to a third more a key than 256, and a second partition more than the first.
 pub(crate) const FIRST_BITS: u32 = 11;
 
 /// The same where a sample parts the buckets and that is as good for the local sorts: a tree of 127 bounds is searched
@@ -127,24 +127,25 @@ pub(crate) struct Sharing {
     /// All their memory for local sorts; with many workers each has less. What it leaves is for blocks that are not full.
     pub(crate) local_bytes: usize,
     /// The most buckets of all their first partitions for which there may be more bits than [`PARTITION_BITS`]: with more,
-    /// blocks would be smaller than 1 KiB.
+    /// blocks would be smaller than 1 KiB, or than what of it is a power of two of records.
     pub(crate) first_buckets: usize,
 }
 
 /// Bytes of scratch for all workers together, beside as much as the records take.
 pub(crate) const SHARED_BYTES: usize = 64 << 20;
 
-/// Sixteen workers have memory for local sorts of 10^8 records of 8 bytes in 1024 buckets, or of 4 in 512. (With 2048 buckets
-/// each they would take as long as by two partitions.)
+/// Sixteen workers have memory for local sorts of 10^8 records of 8 bytes in 1024 buckets, or of 4 in 512. (Keys in 2048
+/// buckets each would take as long as by two partitions.)
 pub(crate) const SHARING: Sharing = Sharing {
     local_bytes: 157 << 18,
     first_buckets: 1 << 14,
 };
 
-/// And where that many buckets of records that a local sort reads again do not fit the second level cache, but twice as many do.
+/// The same of records that a local sort reads again, where buckets as many as above do not fit the second level cache, and twice
+/// as many do.
 /// Sixteen workers have enough for 10^8 records of 16 bytes in 2048 buckets.
 pub(crate) const SHARING_READ_AGAIN: Sharing = Sharing {
-    local_bytes: 63 << 18,
+    local_bytes: 62 << 18,
     first_buckets: 1 << 15,
 };
 
