@@ -21,117 +21,76 @@ const END: &str = "<!-- bench:end -->";
 /// What makes a table of a record, whose file is named.
 type Table = fn(&Record, &str) -> Result<String>;
 
-/// A document with tables, and what makes each, in the document's order.
+/// A document with tables, and what makes so many one after the other, in the document's order.
 struct Document {
     file: &'static str,
-    tables: &'static [Table],
+    tables: &'static [(usize, Table)],
 }
 
 const DOCUMENTS: &[Document] = &[
     Document {
         file: "README.md",
-        tables: &[readme::table, on_device::largest],
+        tables: &[(1, readme::table), (1, on_device::largest)],
     },
     Document {
         file: "docs/algorithms/onesweep.md",
         tables: &[
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::contenders,
-            on_device::host,
-            on_device::host,
+            (6, on_device::all),
+            (1, on_device::contenders),
+            (2, on_device::host),
         ],
     },
     Document {
         file: "docs/algorithms/hybrid.md",
         tables: &[
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::all,
-            on_device::contenders,
-            on_device::all,
+            (8, on_device::all),
+            (1, on_device::contenders),
+            (1, on_device::all),
         ],
     },
     Document {
         file: "docs/algorithms/wgpu.md",
-        tables: &[
-            on_device::contenders,
-            on_device::contenders,
-            on_device::contenders,
-            on_device::contenders,
-            on_device::contenders,
-        ],
+        tables: &[(5, on_device::contenders)],
     },
     Document {
         file: "docs/algorithms/count.md",
-        tables: &[on_device::all],
+        tables: &[(1, on_device::all)],
     },
     Document {
         file: "docs/algorithms/thresholds.md",
-        tables: &[on_device::thresholds],
+        tables: &[(1, on_device::thresholds)],
     },
     Document {
         file: "docs/algorithms/cpu-measured.md",
         tables: &[
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::few,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::few,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
-            on_cpu::others,
+            (4, on_cpu::others),
+            (1, on_cpu::few),
+            (15, on_cpu::others),
+            (1, on_cpu::few),
+            (5, on_cpu::others),
         ],
     },
     Document {
         file: "docs/algorithms/counting-lsd.md",
-        tables: &[experiments::counting_lsd],
+        tables: &[(1, experiments::counting_lsd)],
     },
     Document {
         file: "docs/experiments.md",
         tables: &[
-            experiments::classics,
-            experiments::by_input,
-            experiments::classics,
-            experiments::by_input,
-            experiments::histograms,
-            experiments::prefix_sums,
-            experiments::offsets,
-            experiments::whole_sorts,
-            experiments::variants,
-            experiments::by_input,
-            experiments::by_input,
-            experiments::variants,
-            experiments::blocks,
-            experiments::variants,
-            experiments::first_sorts,
+            (1, experiments::classics),
+            (1, experiments::by_input),
+            (1, experiments::classics),
+            (1, experiments::by_input),
+            (1, experiments::histograms),
+            (1, experiments::prefix_sums),
+            (1, experiments::offsets),
+            (1, experiments::whole_sorts),
+            (1, experiments::variants),
+            (2, experiments::by_input),
+            (1, experiments::variants),
+            (1, experiments::blocks),
+            (1, experiments::variants),
+            (1, experiments::first_sorts),
         ],
     },
 ];
@@ -179,6 +138,12 @@ impl Document {
         root().join(self.file)
     }
 
+    /// What makes each table.
+    fn tables(&self) -> impl Iterator<Item = Table> {
+        let each = |&(count, table): &(usize, Table)| std::iter::repeat_n(table, count);
+        self.tables.iter().flat_map(each)
+    }
+
     fn read(&self) -> Result<String> {
         std::fs::read_to_string(self.path()).context(self.file)
     }
@@ -200,7 +165,7 @@ impl Document {
             }
             rest = after;
         }
-        match self.tables.len() {
+        match self.tables().count() {
             tables if tables == parts.len() => Ok((parts, rest)),
             tables => bail!("{} has {} tables, and not {tables}", self.file, parts.len()),
         }
@@ -211,7 +176,7 @@ impl Document {
         let text = self.read()?;
         let (parts, after) = self.parts(&text)?;
         let mut filled = String::new();
-        for ((before, file), table) in parts.into_iter().zip(self.tables) {
+        for ((before, file), table) in parts.into_iter().zip(self.tables()) {
             let json =
                 std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())?;
             let record = Record::parse(&json).with_context(|| file.to_owned())?;

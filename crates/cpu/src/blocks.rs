@@ -474,6 +474,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
 
 #[cfg(test)]
 mod tests {
+    use super::NextLine::{Far, Near, ToWrite};
     use super::*;
     use crate::classify::{BucketBits, Classifier};
     use crate::columns::{Bytes, Columns, Fixed, Nothing};
@@ -500,13 +501,7 @@ mod tests {
             .collect();
         let mut values: Vec<u32> = (0..n as u32).collect();
         let columns = Columns::new(keys.as_mut_ptr(), values.as_mut_ptr().cast(), payload);
-        let all = [
-            Instructions::Portable,
-            Instructions::Avx2,
-            Instructions::Avx512,
-        ];
-        for instructions in all {
-            use NextLine::*;
+        for instructions in Instructions::all() {
             for (bits, next_line) in [
                 (1, Near),
                 (8, Near),
@@ -514,9 +509,6 @@ mod tests {
                 (8, ToWrite),
                 (FIRST_BITS, Far),
             ] {
-                if instructions > Instructions::detect() {
-                    continue;
-                }
                 let range = [1 << 20, u32::MAX - (1 << 20)];
                 let classifier = Classifier::even(range, bits);
                 let layout = Layout::new(n, 8, 1, 1 << bits, SHARING);
@@ -641,11 +633,6 @@ mod tests {
     #[test]
     fn buckets_have_all_keys() {
         let n = 30_000;
-        let all = [
-            Instructions::Portable,
-            Instructions::Avx2,
-            Instructions::Avx512,
-        ];
         // Of ten keys so many have one of three values.
         for (frequent, counted) in [(10, true), (9, true), (6, true), (3, false), (0, false)] {
             let key = |i: u32| match i.wrapping_mul(0x9e37_79b9) {
@@ -665,10 +652,7 @@ mod tests {
             assert_eq!(classifier.moved().is_some(), counted, "{frequent} of ten");
             let found = classifier.common().is_some();
             assert_eq!(found, frequent >= 9, "{frequent} of ten");
-            for instructions in all {
-                if instructions > Instructions::detect() {
-                    continue;
-                }
+            for instructions in Instructions::all() {
                 let layout = Layout::new(n, 4, 1, 256, SHARING);
                 let (blocks, mut open) = layout.blocks(false);
                 let mut room = vec![0u32; layout.room()];

@@ -19,6 +19,14 @@ impl Instructions {
         Machine::get().instructions
     }
 
+    /// All that this machine has.
+    #[cfg(test)]
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        use Instructions::{Avx2, Avx512, Portable};
+        let all = [Portable, Avx2, Avx512].into_iter();
+        all.filter(|&one| one <= Self::detect())
+    }
+
     fn found() -> Self {
         #[cfg(target_arch = "x86_64")]
         {

@@ -652,12 +652,6 @@ mod tests {
     use crate::columns::{Bytes, Fixed, Nothing, loose_limits};
     use crate::placing::Placing;
 
-    /// The instructions that this machine has.
-    fn all() -> impl Iterator<Item = Instructions> {
-        use Instructions::{Avx2, Avx512, Portable};
-        { [Portable, Avx2, Avx512].into_iter() }.filter(|&one| one <= Instructions::detect())
-    }
-
     /// Keys of `n` records, by a multiplier that spreads them over `range`.
     fn spread<W: Word>(n: usize, range: u128) -> Vec<W> {
         let key = |i: usize| {
@@ -772,7 +766,7 @@ mod tests {
                 assert_eq!(sorted, n <= 33, "{instructions:?}: a crowd of {n}");
             }
         }
-        for instructions in all() {
+        for instructions in Instructions::all() {
             width::<u32>(instructions);
             width::<u64>(instructions);
         }
@@ -807,7 +801,7 @@ mod tests {
             assert!(check(instructions, &keys, Nothing), "{widest} from {least}");
             bases::width(placing)
         }
-        for instructions in all() {
+        for instructions in Instructions::all() {
             let narrow = (0..60).step_by(4).filter(|above| {
                 let range = BINS * ((1 << 16) - 40 + above);
                 width::<u32>(instructions, range, (1 << 32) - 1 - range);
@@ -856,7 +850,7 @@ mod tests {
                 });
             }
         }
-        for instructions in all() {
+        for instructions in Instructions::all() {
             width::<u32>(instructions);
             width::<u64>(instructions);
         }

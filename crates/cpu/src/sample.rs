@@ -8,8 +8,8 @@ use crate::tuning::SAMPLED_TOGETHER;
 
 /// Codes of `wanted` records, or of all if there are fewer, in order: one from somewhere in each of as
 /// many even stretches of the input, so that no regular input is met always at the same point. The
-/// same places for the same `n` each time. The workers share it, for of many records
-/// each of these is a miss of the caches.
+/// same places for the same `n` each time. The workers share it, for of many records each of these is a
+/// miss of the caches.
 pub(crate) fn sample<W: Word>(
     n: usize,
     wanted: usize,

@@ -259,14 +259,7 @@ mod tests {
             let code = |i: usize| W::truncate(0x0123_4567_89ab_cdef_fedc * (i as u128 + 1));
             for (number, moved) in moved.iter().enumerate() {
                 for n in (0..40).chain([255, 256]) {
-                    for instructions in [
-                        Instructions::Portable,
-                        Instructions::Avx2,
-                        Instructions::Avx512,
-                    ] {
-                        if instructions > Instructions::detect() {
-                            continue;
-                        }
+                    for instructions in Instructions::all() {
                         let mut codes: [W; 256] = std::array::from_fn(code);
                         let mut buckets: [u16; 256] =
                             std::array::from_fn(|i| (i * 167 % 256) as u16);

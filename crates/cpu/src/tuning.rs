@@ -142,8 +142,7 @@ pub(crate) const SHARING: Sharing = Sharing {
 };
 
 /// The same of records that a local sort reads again, where buckets as many as above do not fit the second level cache, and twice
-/// as many do.
-/// Sixteen workers have enough for 10^8 records of 16 bytes in 2048 buckets.
+/// as many do. Sixteen workers have enough for 10^8 records of 16 bytes in 2048 buckets.
 pub(crate) const SHARING_READ_AGAIN: Sharing = Sharing {
     local_bytes: 62 << 18,
     first_buckets: 1 << 15,
