@@ -17,11 +17,10 @@ use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::local::{Local, Shape, Tie, few, passes};
-use crate::placing::Placing;
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
-use crate::sample::{is_even, sample};
+use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::source::{Codes, Decoded, Sink, Source, Stored};
 use crate::tuning::{
@@ -120,12 +119,15 @@ impl Measure {
     /// Bytes of scratch with `threads` workers, at most.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
+        // By a caller whom nobody helps.
         let one = match self.shape.fits_one(self.n) {
             true => self.one_bytes(),
+            false if self.is_cut(1) => self.cut_bytes(1),
             false => 0,
         };
-        let many = match self.is_one_if_even(threads) {
+        let many = match self.is_one(threads) {
             true => 0,
+            false if self.is_cut(threads) => self.cut_bytes(threads),
             false => self.many_bytes(threads),
         };
         data + one.max(many)
@@ -175,7 +177,7 @@ impl Measure {
         job::column_bytes(most, self.shape.record).next_multiple_of(LINE)
     }
 
-    fn column_bytes(&self) -> usize {
+    pub(crate) fn column_bytes(&self) -> usize {
         job::column_bytes(self.n, self.shape.record)
     }
 
@@ -210,18 +212,32 @@ impl Measure {
         }
     }
 
-    /// Whether an input of evenly spread keys is planned as a single bucket, which one thread sorts: some others are, too.
-    fn is_one_if_even(&self, threads: usize) -> bool {
-        self.shape.fits_one(self.n)
-            && (threads == 1 || self.n < PARALLEL_FROM)
-            && !self.shape.in_parts_if_skewed(self.n)
+    /// Whether an input is planned as a single bucket, which one thread sorts: some others are, too.
+    fn is_one(&self, threads: usize) -> bool {
+        self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
     }
 
-    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins, for it sorts such an input sooner
-    /// so than as one of several.
-    fn is_one_for(&self, crew: Crew<'_>) -> bool {
+    /// Whether an input is cut in parts where it lies. By several workers none that is made: of its words some may tie, and have to
+    /// come together.
+    fn is_cut(&self, threads: usize) -> bool {
+        let threads = if self.n < PARALLEL_FROM { 1 } else { threads };
+        self.shape.is_cut(self.n, threads) && !(self.made && threads > 1)
+    }
+
+    /// Bytes of memory for the parts that workers sort.
+    pub(crate) fn cut_bytes(&self, threads: usize) -> usize {
+        threads * self.shape.bytes(self.n).next_multiple_of(LINE)
+    }
+
+    /// Those who sort an input: the caller alone, if nobody else is there or joins, and it sorts such an input sooner alone than
+    /// as one of several.
+    fn workers<'a>(&self, crew: Crew<'a>) -> Crew<'a> {
         let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
-        self.shape.fits_one(self.n) && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
+        let alone = (self.shape.fits_one(self.n) || self.is_cut(1)) && !self.is_cut(crew.threads());
+        match alone && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY)) {
+            true => Crew::alone(),
+            false => crew,
+        }
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -232,7 +248,7 @@ impl Measure {
         if self.n < 2 || bits.is_empty() {
             return digits;
         }
-        if !self.is_one_if_even(threads) {
+        if !self.is_one(threads) && !self.is_cut(threads) {
             let most = self.shape.most_records(self.local_bytes(threads));
             let mut wanted = self.first_bits(threads).even;
             loop {
@@ -263,10 +279,11 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
     }
 }
 
-/// What is to be done to all records of a single bucket before they are sorted, or when they are.
+/// What is to be done to records that stay where they are before they are sorted, or when they are.
 struct Coding<'a, W, P, S, T> {
     sorting: &'a Sorting<W, P, S, T>,
     data: Columns<W, P>,
+    range: Range<usize>,
     are_sorted: bool,
 }
 
@@ -283,12 +300,14 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Coding<'_
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Coding<'_, W, P, S, T> {
     #[inline(always)]
     unsafe fn run_any(self) {
-        let sorting = self.sorting;
+        let (sorting, Range { start, end }) = (self.sorting, self.range);
         // SAFETY: the caller's promise.
         unsafe {
             match self.are_sorted {
-                false => sorting.encode(self.data),
-                true => sorting.sink.done(0, self.data.keys_mut(sorting.n)),
+                false => sorting.encode(self.data, start..end),
+                true => sorting
+                    .sink
+                    .done(start, self.data.from(start).keys_mut(end - start)),
             }
         }
     }
@@ -387,7 +406,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
             unsafe {
-                if self.measure(means).is_one_for(crew) {
+                let measure = self.measure(means);
+                let crew = measure.workers(crew);
+                if measure.is_cut(crew.threads()) {
+                    self.run_cut(report, crew, means)
+                } else if measure.shape.fits_one(self.n) && crew.threads() == 1 {
                     self.run_one(report, means)
                 } else {
                     self.run_many(report, crew, means)
@@ -432,7 +455,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         Self::MERGES && self.whole && self.shape(means).is_keys_for_vectors()
     }
 
-    fn measure(&self, means: &Means) -> Measure {
+    pub(crate) fn measure(&self, means: &Means) -> Measure {
         Measure {
             n: self.n,
             shape: self.shape(means),
@@ -442,7 +465,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     }
 
     /// The local sort, with so much memory.
-    fn local(&self, means: &Means, bytes: usize) -> Local<W, S::After, T> {
+    pub(crate) fn local(&self, means: &Means, bytes: usize) -> Local<W, S::After, T> {
         Local::new(
             means.instructions(self.whole),
             self.shape(means),
@@ -467,7 +490,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if let Some(run) = self.single_run() {
                 return Some(self.keep(run, Crew::alone()));
             }
-            self.encode(data);
+            self.encode(data, 0..self.n);
             let words = data.keys_mut(self.n);
             let coder = Codec::UNSIGNED.coder();
             let done = few::sort(instructions, words, &coder, few::alone);
@@ -483,24 +506,24 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         }
     }
 
-    /// What the source makes of keys to where the records lie.
+    /// What the source makes of some keys to where the records lie.
     #[inline(always)]
-    unsafe fn encode(&self, data: Columns<W, P>) {
+    unsafe fn encode(&self, data: Columns<W, P>, range: Range<usize>) {
         if S::STAYS {
             return;
         }
         /// Keys that are read before any of them is written: so vectors can do it.
         const TOGETHER: usize = 16;
-        let (source, n, to) = (self.source, self.n, data.keys_start());
+        let (source, to) = (self.source, data.keys_start());
         // SAFETY: all records are there, and are ours. Payloads lie there already, if there are any.
         unsafe {
             let key = |i| source.record(i, source.code(i)).0;
-            let whole = n - n % TOGETHER;
-            for first in (0..whole).step_by(TOGETHER) {
+            let whole = range.end - range.len() % TOGETHER;
+            for first in (range.start..whole).step_by(TOGETHER) {
                 let keys: [W; TOGETHER] = std::array::from_fn(|i| key(first + i));
                 to.add(first).cast::<[W; TOGETHER]>().write(keys);
             }
-            for i in whole..n {
+            for i in whole..range.end {
                 to.add(i).write(key(i));
             }
         }
@@ -516,10 +539,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 return Ok(report);
             }
             let measure = self.measure(means);
-            if !measure.is_one_if_even(1) && self.is_spread() {
-                let start = start.unwrap_or_else(Instant::now);
-                return self.partition(report, Crew::alone(), means, start);
-            }
             let own = measure.one_bytes();
             let bytes = own + self.data.map_or(measure.column_bytes(), |_| 0);
             let mut stack = Line(MaybeUninit::<[u8; STACK_BYTES]>::uninit());
@@ -533,20 +552,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let data = self
                 .data
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
-            let instructions = means.instructions(self.whole);
-            let code = |are_sorted| {
-                let coding = Coding {
-                    sorting: self,
-                    data,
-                    are_sorted,
-                };
-                by_vectors::<W, _>(instructions, coding).unwrap_or_else(|coding| coding.run_any());
-            };
-            code(false);
+            self.code(means, data, 0..n, false);
             let all = 0..n;
             let records = Pieces::new(data, slice::from_ref(&all));
             report.passes_run = self.local(means, own).sort(records, data, memory, 0);
-            code(true);
+            self.code(means, data, 0..n, true);
             report.bytes_moved = u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
                 report.workspace_bytes = bytes;
@@ -559,23 +569,25 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         Ok(report)
     }
 
-    /// Whether codes are spread evenly, by some of them.
-    ///
-    /// # Safety
-    /// All records are there, and nobody writes them now.
-    unsafe fn is_spread(&self) -> bool {
-        const PLACES: usize = 32;
-        let mask = W::mask(&self.bits);
+    /// What is to be done to the records of a range before they are sorted, or when they are.
+    pub(crate) unsafe fn code(
+        &self,
+        means: &Means,
+        data: Columns<W, P>,
+        range: Range<usize>,
+        are_sorted: bool,
+    ) {
+        let coding = Coding {
+            sorting: self,
+            data,
+            range,
+            are_sorted,
+        };
         // SAFETY: the caller's promise.
-        let sample = sample(
-            self.n,
-            SAMPLE_PER_BUCKET * PLACES,
-            Crew::alone(),
-            |i| unsafe { self.source.code(i) & mask },
-        );
-        let (least, greatest) = (sample[0], sample[sample.len() - 1]);
-        let range = greatest.wrapping_sub(least);
-        range > W::ZERO && is_even(&sample, &Placing::new(least, range, PLACES), PLACES)
+        unsafe {
+            by_vectors::<W, _>(means.instructions(self.whole), coding)
+                .unwrap_or_else(|coding| coding.run_any());
+        }
     }
 
     /// Sorts an input of many buckets, or with several workers.

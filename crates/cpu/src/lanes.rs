@@ -170,6 +170,8 @@ pub(crate) trait Lanes: Keys {
     ) -> Self::Vector;
     /// The first `count` lanes to memory, and nothing beyond; more than all are all.
     unsafe fn store_some(to: *mut Self::Word, a: Self::Vector, count: usize);
+    /// The first `count` lanes to memory that ends with them, and nothing in front. There is memory for all lanes.
+    unsafe fn store_last(end: *mut Self::Word, a: Self::Vector, count: usize);
     /// A bit for each lane in which `a` and `b` are the same, the first lane's lowest.
     unsafe fn same(a: Self::Vector, b: Self::Vector) -> u32;
     /// Slots of [`Common`](crate::sift::Common): see [`slot`](crate::sift::slot).

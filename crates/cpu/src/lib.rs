@@ -25,8 +25,9 @@
 //! | `classify`, `blocks` | the first partition: by a sample, without a count |
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `sift` | frequent values, counted and not moved |
+//! | `parts` | many keys alone, cut in parts where they lie |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
-//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, wider `pairs` by numbers, or by `quick` (down to a `block`); or in `passes`; of few values, a `tally` |
+//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, wider `pairs` by numbers, or by `quick` (down to a `block`); where they lie, in parts that a `cut` leaves; or in `passes`; of few values, a `tally` |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys alone of few codes side by side, as of 8 and 16 bits: counted, not moved |
@@ -53,6 +54,7 @@ mod local;
 mod map;
 mod mend;
 mod order;
+mod parts;
 mod placing;
 mod pool;
 mod reading;

@@ -8,6 +8,7 @@ mod beside;
 pub(crate) mod bins;
 mod block;
 mod coding;
+mod cut;
 pub(crate) mod few;
 mod halves;
 mod joined;
@@ -27,7 +28,7 @@ use sweepsort_core::Word;
 
 use crate::classify::BucketBits;
 use crate::columns::{Columns, Limits, Payload, Pieces};
-use crate::instructions::{Instructions, stores_wait};
+use crate::instructions::{Instructions, second_cache_bytes, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_any_vectors, by_vectors};
 use crate::pool::Crew;
 use crate::reading::Reading;
@@ -35,12 +36,13 @@ use crate::room::Room;
 use crate::source::Sink;
 use crate::tuning::{
     ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
-    BUCKETS_PER_WORKER, FIRST_BITS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS,
-    LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, ONE_PARTS_BYTES, PART_SLOTS_BYTES, PARTITION_BITS,
-    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, SHARING,
-    SHARING_READ_AGAIN, Sharing, WHOLE_SLOTS_BYTES,
+    BUCKETS_PER_WORKER, CUT_KEYS_32, CUT_KEYS_32_BY_TWO, CUT_KEYS_64, CUT_KEYS_64_BY_TWO,
+    FIRST_BITS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES,
+    ONE_KEYS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64,
+    SAMPLED_BITS, SHARING, SHARING_READ_AGAIN, Sharing,
 };
 use beside::Beside;
+pub(crate) use cut::Cut;
 use joined::Joined;
 use pairs::Pairs;
 use passes::{Passes, Tables};
@@ -106,7 +108,7 @@ impl Shape {
     pub(crate) fn bytes(self, n: usize) -> usize {
         let passes = n * self.record + 16;
         match self.takes_bins(n) {
-            true if self.in_parts(n) => quick::parts_bytes(n, self.record),
+            true if self.in_parts(n) => part_slots_bytes(),
             true => bins::bytes(n, self.record).max(passes),
             false => passes,
         }
@@ -114,22 +116,24 @@ impl Shape {
 
     /// Whether `n` records where they are to stay are cut in parts for bins.
     fn in_parts(self, n: usize) -> bool {
-        let whole = match stores_wait() {
-            true => WHOLE_SLOTS_BYTES,
-            false => PART_SLOTS_BYTES,
-        };
-        self.parts && !bins::fits(n, whole, self.record)
+        self.parts && !bins::fits(n, part_slots_bytes(), self.record)
     }
 
-    /// Whether they are so only if they are skewed: where stores wait, a partition is faster for others.
-    pub(crate) fn in_parts_if_skewed(self, n: usize) -> bool {
-        self.in_parts(n) && stores_wait()
+    /// Whether an input of `n` records is cut in parts where it lies, if so many workers sort it.
+    pub(crate) fn is_cut(self, n: usize, threads: usize) -> bool {
+        match threads {
+            1 if self.record == 4 => self.in_parts(n) && n <= CUT_KEYS_32,
+            1 => self.in_parts(n) && n <= CUT_KEYS_64,
+            2 if self.record == 4 => self.parts && n <= CUT_KEYS_32_BY_TWO,
+            2 => self.parts && n <= CUT_KEYS_64_BY_TWO,
+            _ => false,
+        }
     }
 
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.bins {
-            true if self.in_parts(n) => quick::parts_bytes(n, self.record) <= ONE_PARTS_BYTES,
+            true if self.in_parts(n) => false,
             true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),
@@ -186,12 +190,14 @@ impl Shape {
     /// The most records that are sorted locally with so many bytes of memory and, where that has been found to matter,
     /// within a second level cache.
     fn most_cached(self, bytes: usize, cache: usize) -> usize {
-        let (most, cache) = (self.most_records(bytes), cache.max(LOCAL_CACHE_MIN));
+        let most = self.most_records(bytes);
         if self.bins && self.keys && self.record == 4 {
-            return most.min(self.most_records(cache / 4 * LOCAL_CACHE_FOURTHS));
+            return most.min(self.most_records(cached_slots_bytes(cache)));
         }
         match self.reads_again() {
-            true => most.min(cache / (self.record + bins::record_bytes(self.slot))),
+            true => {
+                most.min(cache.max(LOCAL_CACHE_MIN) / (self.record + bins::record_bytes(self.slot)))
+            }
             false => most,
         }
     }
@@ -229,6 +235,16 @@ impl Shape {
             _ => passes.min(PASSES_BYTES / self.record),
         }
     }
+}
+
+/// Bytes of slots that a second level cache of so many bytes has well enough.
+fn cached_slots_bytes(cache: usize) -> usize {
+    cache.max(LOCAL_CACHE_MIN) / 4 * LOCAL_CACHE_FOURTHS
+}
+
+/// Bytes of slots for a part of many keys alone.
+fn part_slots_bytes() -> usize {
+    cached_slots_bytes(second_cache_bytes()).min(LOCAL_BYTES)
 }
 
 /// The most bits of a first partition.
@@ -381,6 +397,16 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         self.shape.partition_bits(n, crew.threads(), self.bytes)
     }
 
+    /// Cuts `n` keys alone about one of them, where they lie.
+    ///
+    /// # Safety
+    /// The input [is cut](Shape::is_cut). The keys are there, at least [`CUT_MIN`], and nobody else uses them now.
+    pub(crate) unsafe fn cut(&self, keys: *mut W, n: usize) -> Cut {
+        // SAFETY: the caller's promise.
+        let cut = unsafe { cut::cut(self.instructions, keys, n) };
+        cut.expect("vectors for keys that are cut")
+    }
+
     /// Whether a bucket is small enough.
     pub(crate) fn takes(&self, n: usize) -> bool {
         n <= self.most
@@ -510,11 +536,39 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 && from.is_at(to)
                 && self.shape.bytes(n) <= self.bytes
             {
-                let (instructions, keys) = (self.instructions, to.keys_start());
-                return quick::parts(instructions, keys, n, own, &self.crowding);
+                self.in_parts(to, n, own, quick::depth(n));
+                return true;
             }
             let crowding = &self.crowding;
             crowding.in_bins(self.instructions, from, to, own, self.bytes) || (!few && quick())
+        }
+    }
+
+    /// Sorts keys alone where they lie, in parts that fit bins; those that may not be cut any more, for pivots have been bad, as the
+    /// standard library does.
+    ///
+    /// # Safety
+    /// As [`sort`](Self::sort), of one piece, with the memory for parts.
+    unsafe fn in_parts<P: Payload>(
+        &self,
+        keys: Columns<W, P>,
+        n: usize,
+        own: *mut u8,
+        depth: usize,
+    ) {
+        // SAFETY: the caller's promise; parts lie within the keys.
+        unsafe {
+            if !self.shape.in_parts(n) {
+                let all = 0..n;
+                self.by_vectors(Pieces::new(keys, slice::from_ref(&all)), keys, own);
+            } else if depth == 0 {
+                keys.keys_mut(n).sort_unstable();
+            } else {
+                let Cut { less, same } = self.cut(keys.keys_start(), n);
+                self.in_parts(keys, less, own, depth - 1);
+                let done = less + same;
+                self.in_parts(keys.from(done), n - done, own, depth - 1);
+            }
         }
     }
 

@@ -92,8 +92,9 @@ pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
 /// records of 8 bytes, for a quarter of 16; room for 160,000 pairs of 64 bits each. So 10^8 records need one partition alone.
 pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
-/// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it: so many fourths of
-/// the second level cache, which is as much where that has 2 MiB. They are sorted in slots of half the width.
+/// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it, and for a part of keys that
+/// are cut: so many fourths of the second level cache, which is as much where that has 2 MiB. Many are sorted in slots of half
+/// the width.
 pub(crate) const LOCAL_CACHE_FOURTHS: usize = 5;
 
 /// But as for a cache of so many bytes where it has less: smaller ones were not tried.
@@ -106,16 +107,21 @@ pub(crate) const ONE_BYTES: usize = 4 << 20;
 /// The same for keys alone, which wait less, and where they crowd are fast without slots.
 pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
 
-/// The same for keys alone by vectors that compress (AVX-512): what more than these slots would take are cut in parts
-/// before, with a second place for all of them. More keys of 32 bits are as fast by a partition, of 64 faster.
-pub(crate) const ONE_PARTS_BYTES: usize = 21 << 18;
+/// Up to so many keys of 32 bits alone are cut in parts for bins where they lie, if one thread sorts them by vectors that
+/// compress (AVX-512). Of more, a partition is as fast.
+pub(crate) const CUT_KEYS_32: usize = 2_500_000;
 
-/// Bytes of slots for such a part: 80,000 keys of 32 bits, 40,000 of 64.
-pub(crate) const PART_SLOTS_BYTES: usize = 5 << 18;
+/// The same of 64 bits: a cut of them takes twice as long, a partition a fifth longer.
+pub(crate) const CUT_KEYS_64: usize = 640_000;
 
-/// And where stores wait, up to so many bytes of slots are not cut, and more are only if their keys are skewed: a part
-/// costs more there than it saves, and evenly spread keys are faster by a partition.
-pub(crate) const WHOLE_SLOTS_BYTES: usize = 6 << 20;
+/// The same by two threads, of which the second has nothing to do until all have been cut once.
+pub(crate) const CUT_KEYS_32_BY_TWO: usize = 1_500_000;
+
+/// And of 64 bits.
+pub(crate) const CUT_KEYS_64_BY_TWO: usize = 250_000;
+
+/// Fewer keys are not cut to share them.
+pub(crate) const CUT_MIN: usize = 1 << 13;
 
 /// A bucket of at most so many bytes (keys and payload) is sorted in passes in cache. It and the
 /// worker's memory of the same size fill a second level cache of 1 MiB.

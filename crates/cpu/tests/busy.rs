@@ -4,16 +4,17 @@ use std::borrow::Cow;
 use std::sync::mpsc;
 
 use rayon::ThreadPoolBuilder;
-use sweepsort_core::{Codec, Engine, Spec, Task, WordsMut};
+use sweepsort_core::{Codec, Engine, IndexMut, Spec, Task};
 use sweepsort_cpu::CpuEngine;
 
-/// Where nobody has joined a caller, it goes the way of several once, and from then on sorts alone what it can.
+/// Where nobody has joined a caller, it goes the way of several once, and from then on sorts alone what it can. (Keys that are cut in
+/// parts, it begins alone in any case: an index is none of these.)
 #[test]
 fn callers_whom_nobody_joins_sort_alone() {
     let n = 200_000;
     let keys: Vec<u32> = (1..=n).map(|i: u32| i.wrapping_mul(0x9e37_79b9)).collect();
-    let mut expected = keys.clone();
-    expected.sort_unstable();
+    let mut expected: Vec<u32> = (0..n).collect();
+    expected.sort_by_key(|&i| keys[i as usize]);
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let (release, released) = mpsc::channel::<()>();
     let (begin, begun) = mpsc::channel();
@@ -31,8 +32,9 @@ fn callers_whom_nobody_joins_sort_alone() {
     };
     let threads = pool.install(|| {
         [(); 3].map(|()| {
-            let mut found = keys.clone();
-            let report = engine.run(Task::Keys(WordsMut::W32(&mut found)), &spec);
+            let mut found = vec![0; keys.len()];
+            let task = Task::Argsort((&keys[..]).into(), IndexMut::U32(&mut found));
+            let report = engine.run(task, &spec);
             assert!(found == expected, "{report:?}");
             report.unwrap().threads
         })

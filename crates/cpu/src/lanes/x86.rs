@@ -308,6 +308,10 @@ impl Lanes for Wide32 {
         store_some(to: *mut u32, a: __m512i, count: usize) {
             store_words_512(to, a, count)
         }
+        store_last(end: *mut u32, a: __m512i, count: usize) {
+            let some = u32::from(u16::MAX) >> (Self::LANES - count);
+            _mm512_mask_storeu_epi32(end.sub(count).cast(), some as u16, a)
+        }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi32_mask(a, b)) }
         slots(codes: __m512i, factor: u32) -> __m512i {
             _mm512_srli_epi32::<27>(_mm512_mullo_epi32(codes, _mm512_set1_epi32(factor as i32)))
@@ -497,6 +501,10 @@ impl Lanes for Wide64 {
         store_some(to: *mut u64, a: __m512i, count: usize) {
             store_words_512(to.cast(), a, 2 * count)
         }
+        store_last(end: *mut u64, a: __m512i, count: usize) {
+            let some = u32::from(u8::MAX) >> (Self::LANES - count);
+            _mm512_mask_storeu_epi64(end.sub(count).cast(), some as u8, a)
+        }
         same(a: __m512i, b: __m512i) -> u32 { u32::from(_mm512_cmpeq_epi64_mask(a, b)) }
         slots(codes: __m512i, factor: u32) -> __m512i {
             let folded = _mm512_xor_si512(codes, _mm512_srli_epi64::<32>(codes));
@@ -662,6 +670,9 @@ impl Lanes for Half32 {
         store_some(to: *mut u32, a: __m256i, count: usize) {
             store_words_256(to, a, count)
         }
+        store_last(end: *mut u32, a: __m256i, count: usize) {
+            store_last_words_256(end, a, count)
+        }
         same(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))) as u32
         }
@@ -826,6 +837,9 @@ impl Lanes for Half64 {
         store_some(to: *mut u64, a: __m256i, count: usize) {
             store_words_256(to.cast(), a, 2 * count)
         }
+        store_last(end: *mut u64, a: __m256i, count: usize) {
+            store_last_words_256(end.cast(), a, 2 * count)
+        }
         same(a: __m256i, b: __m256i) -> u32 {
             _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))) as u32
         }
@@ -953,6 +967,21 @@ unsafe fn store_words_256(to: *mut u32, a: __m256i, count: usize) {
             _mm_storel_epi64(to.cast(), first);
             _mm_storel_epi64(place.cast(), last);
         }
+    }
+}
+
+/// Stores the first `count` words of a vector, the last of them in front of `end`, and again what is in front of them.
+#[inline(always)]
+unsafe fn store_last_words_256(end: *mut u32, a: __m256i, count: usize) {
+    // SAFETY: the caller vouches for the instructions, and for the place of all words; of a number the instruction takes
+    // the lowest three bits.
+    unsafe {
+        let place = end.sub(8).cast();
+        let numbers = _mm256_loadu_si256(NUMBERS.as_ptr().add(count).cast());
+        let turned = _mm256_permutevar8x32_epi32(a, numbers);
+        let last = _mm256_cmpgt_epi32(numbers, _mm256_set1_epi32(7));
+        let words = _mm256_blendv_epi8(_mm256_loadu_si256(place), turned, last);
+        _mm256_storeu_si256(place, words);
     }
 }
 

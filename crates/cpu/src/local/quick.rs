@@ -1,5 +1,4 @@
-//! A bucket of keys that crowd, of few, or of many alone, sorted by vectors: a quicksort that leaves few keys to a
-//! block in registers, and of many those that do not crowd to bins.
+//! A bucket of keys that crowd, or of few, sorted by vectors: a quicksort that leaves few keys to a block in registers.
 //!
 //! ```text
 //! keys alone        source → data and away → … → data
@@ -22,12 +21,11 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::coding::Codes;
-use super::{Crowding, bins, block, passes};
-use crate::columns::{Columns, LINE, Nothing, Payload, Pieces};
+use super::{bins, block, passes};
+use crate::columns::{Columns, Payload};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::reading::Plain;
-use crate::tuning::PART_SLOTS_BYTES;
 use passes::{Passes, Tables};
 
 /// Parts are cut out of parts at most so often. What is too large then is left to the standard
@@ -43,11 +41,6 @@ const SPARE_BYTES: usize = (DEPTH_MAX + 1) * VECTOR_BYTES;
 /// Bytes away for `n` keys of `key` bytes.
 fn away_bytes(n: usize, key: usize) -> usize {
     n * key + SPARE_BYTES
-}
-
-/// Bytes of memory for `n` keys of `key` bytes that are sorted in [`parts`].
-pub(super) fn parts_bytes(n: usize, key: usize) -> usize {
-    away_bytes(n, key).next_multiple_of(LINE) + PART_SLOTS_BYTES
 }
 
 /// Bytes of what is sorted for each record.
@@ -81,32 +74,7 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
         if away_bytes(n, size_of::<W>()) > bytes {
             return false;
         }
-        let keys = Keys::new(from.keys_start(), to.keys_start(), memory.cast(), n, None);
-        by_vectors::<W, _>(instructions, keys).is_ok()
-    }
-}
-
-/// Sorts `n` keys alone where they lie, parts that are small enough and do not crowd in bins; or returns false and has
-/// written nothing, for there are no vectors for such keys.
-///
-/// # Safety
-/// The machine has the instructions. The keys are there, memory has [`parts_bytes`] and starts on a line; nobody
-/// else uses them now.
-pub(super) unsafe fn parts<W: Word>(
-    instructions: Instructions,
-    keys: *mut W,
-    n: usize,
-    memory: *mut u8,
-    crowding: &Crowding,
-) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let bins = Bins {
-            instructions,
-            slots: memory.add(away_bytes(n, size_of::<W>()).next_multiple_of(LINE)),
-            crowding,
-        };
-        let keys = Keys::new(keys, keys, memory.cast(), n, Some(bins));
+        let keys = Keys::new(from.keys_start(), to.keys_start(), memory.cast(), n);
         by_vectors::<W, _>(instructions, keys).is_ok()
     }
 }
@@ -168,7 +136,7 @@ unsafe fn records<W: Word, P: Payload>(
                 kept
             }
         };
-        let sorted = Keys::new(words, words, words.add(n), n, None);
+        let sorted = Keys::new(words, words, words.add(n), n);
         by_vectors::<u64, _>(instructions, sorted).ok()?;
         let position = |word: u64| (word & u64::mask(&(0..positions))) as usize;
         if rest == 0 {
@@ -242,7 +210,7 @@ impl<W: Word> Vectored for Compose<W> {
 }
 
 /// Keys to be sorted.
-struct Keys<'a, W> {
+struct Keys<W> {
     from: *const W,
     /// Where they go in the end, and lesser ones of each part before: `n` keys; may be `from`.
     to: *mut W,
@@ -251,55 +219,23 @@ struct Keys<'a, W> {
     n: usize,
     /// How often a part may be cut out of a part.
     depth: usize,
-    /// Where parts are sorted in bins, if they are.
-    bins: Option<Bins<'a>>,
 }
 
-impl<'a, W> Keys<'a, W> {
+impl<W> Keys<W> {
     /// `n` keys, whose parts may be cut as often as is usual.
-    fn new(from: *const W, to: *mut W, away: *mut W, n: usize, bins: Option<Bins<'a>>) -> Self {
+    fn new(from: *const W, to: *mut W, away: *mut W, n: usize) -> Self {
         Keys {
             from,
             to,
             away,
             n,
             depth: depth(n),
-            bins,
         }
-    }
-}
-
-/// Memory for bins.
-struct Bins<'a> {
-    instructions: Instructions,
-    /// Of [`PART_SLOTS_BYTES`].
-    slots: *mut u8,
-    crowding: &'a Crowding,
-}
-
-impl Bins<'_> {
-    /// Sorts a part to its place among all, unless it is too large or its keys crowd.
-    ///
-    /// # Safety
-    /// The machine has the instructions; the part and its place are there, and nobody else uses them now.
-    unsafe fn sort<W: Word>(&self, part: &mut Part<W>, to: *mut W) -> bool {
-        if part.crowds || !bins::fits(part.n, PART_SLOTS_BYTES, size_of::<W>()) {
-            return false;
-        }
-        let all = 0..part.n;
-        let [from, to] = [part.from.cast_mut(), to]
-            .map(|keys| Columns::new(keys, std::ptr::dangling_mut(), Nothing));
-        let from = Pieces::new(from, std::slice::from_ref(&all));
-        let (slots, bytes) = (self.slots, PART_SLOTS_BYTES);
-        // SAFETY: the caller's promise; a part lies where it goes, or apart from there.
-        let done = unsafe { (self.crowding).in_bins(self.instructions, from, to, slots, bytes) };
-        part.crowds = !done;
-        done
     }
 }
 
 /// How often a part may be cut out of a part of `n` keys: twice as often as by even halves.
-fn depth(n: usize) -> usize {
+pub(super) fn depth(n: usize) -> usize {
     (2 * n.max(1).ilog2() as usize).min(DEPTH_MAX)
 }
 
@@ -318,11 +254,9 @@ struct Part<W> {
     away: *mut W,
     /// How often it may be cut.
     depth: usize,
-    /// Whether bins are no use.
-    crowds: bool,
 }
 
-impl<W: Word> Vectored for Keys<'_, W> {
+impl<W: Word> Vectored for Keys<W> {
     type Output = ();
 
     /// Sorts the keys.
@@ -342,7 +276,6 @@ impl<W: Word> Vectored for Keys<'_, W> {
             pivot: L::Word::ZERO,
             away: self.away.cast(),
             depth: self.depth,
-            crowds: false,
         };
         let mut later = [MaybeUninit::<Part<L::Word>>::uninit(); DEPTH_MAX];
         let mut waiting = 0;
@@ -353,15 +286,7 @@ impl<W: Word> Vectored for Keys<'_, W> {
         unsafe {
             loop {
                 let (home, room) = (to.add(part.start), self.n - part.start);
-                let in_bins = loop {
-                    if part.n <= block::most::<L>() || part.depth == 0 {
-                        break false;
-                    }
-                    if let Some(bins) = &self.bins
-                        && bins.sort(&mut part, home)
-                    {
-                        break true;
-                    }
+                while part.n > block::most::<L>() && part.depth > 0 {
                     let pivot = block::middle::<L>(part.from, part.n);
                     let places = Places::<L> {
                         pivot: L::splat(pivot),
@@ -378,7 +303,6 @@ impl<W: Word> Vectored for Keys<'_, W> {
                         pivot,
                         away: part.away,
                         depth,
-                        crowds: part.crowds,
                     });
                     waiting += 1;
                     part = Part {
@@ -388,10 +312,8 @@ impl<W: Word> Vectored for Keys<'_, W> {
                         depth,
                         ..part
                     };
-                };
-                if in_bins {
-                    // It is where it goes.
-                } else if part.n <= block::most::<L>() {
+                }
+                if part.n <= block::most::<L>() {
                     block::sort::<L, _>(part.from, part.n, home, room, Codes);
                 } else {
                     home.copy_from(part.from, part.n);
@@ -641,47 +563,6 @@ mod tests {
         with_vectors(width::<u64>);
     }
 
-    /// Also where keys crowd in some parts, or in all; and nothing behind the memory is written.
-    #[test]
-    fn many_keys_are_sorted_in_parts() {
-        const BEHIND: usize = 64;
-        fn width<W: Word>(instructions: Instructions) {
-            for n in [1000, 50_000, 300_000] {
-                let mut all = cases::<W>(n);
-                let uniform = all[0].1.clone();
-                let crowds = |(i, &key): (usize, &W)| if i % 4 == 0 { key >> 20 } else { key };
-                all.push((
-                    "crowd in front",
-                    uniform.iter().enumerate().map(crowds).collect(),
-                ));
-                for (name, mut keys) in all {
-                    let mut expected = keys.clone();
-                    expected.sort_unstable();
-                    let bytes = parts_bytes(n, size_of::<W>());
-                    let mut memory = vec![0xa5u8; bytes + LINE + BEHIND];
-                    let start = memory.as_ptr().align_offset(LINE);
-                    // SAFETY: the machine has the instructions, and all have the room.
-                    let done = unsafe {
-                        let memory = memory.as_mut_ptr().add(start);
-                        parts(
-                            instructions,
-                            keys.as_mut_ptr(),
-                            n,
-                            memory,
-                            &Crowding::default(),
-                        )
-                    };
-                    let what = format!("{instructions:?}: {n} {name} of {} bits", W::BITS);
-                    assert!(done && keys == expected, "{what}");
-                    let behind = &memory[start + bytes..];
-                    assert!(behind.iter().all(|&byte| byte == 0xa5), "{what}: behind");
-                }
-            }
-        }
-        with_vectors(width::<u32>);
-        with_vectors(width::<u64>);
-    }
-
     /// Parts that may not be cut any more are sorted nevertheless.
     #[test]
     fn bad_pivots_do_no_harm() {
@@ -698,7 +579,6 @@ mod tests {
                         away: away.as_mut_ptr(),
                         n,
                         depth,
-                        bins: None,
                     };
                     // SAFETY: there is room for a vector behind each part cut, and for one more.
                     assert!(unsafe { by_vectors::<u64, _>(instructions, work) }.is_ok());

@@ -1,0 +1,121 @@
+//! Many keys alone, sorted where they lie by one worker or two.
+//!
+//! ```text
+//! cut        all keys, then each part, about a pivot (`local/cut.rs`), until each worker has some parts      data → data
+//! finish     each part: cut on until bins take it, and sorted there (`local.rs`)                             data → data
+//! ```
+//!
+//! The caller cuts all keys alone, so it waits for nobody: a helper takes of the parts what is there when it comes. Nothing is moved
+//! to another place, and there is no other memory than that for local sorts.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use sweepsort_core::{Report, Result, Stage, Word};
+
+use crate::columns::{Payload, Pieces};
+use crate::hybrid::{Means, Sorting};
+use crate::job;
+use crate::local::Cut;
+use crate::pool::{Crew, Shared};
+use crate::source::{Sink, Source};
+use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN};
+
+/// Keys that lie together.
+#[derive(Clone)]
+struct Part {
+    keys: Range<usize>,
+    /// Whether they are all the same.
+    same: bool,
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
+    /// Sorts keys alone where they lie, or where they are made.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](sweepsort_core::Error::OutOfMemory); the keys are untouched then.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run). The input [is cut](crate::local::Shape::is_cut) by so many workers.
+    pub(crate) unsafe fn run_cut(
+        &self,
+        mut report: Report,
+        crew: Crew<'_>,
+        means: &Means,
+    ) -> Result<Report> {
+        let (n, threads) = (self.n, crew.threads());
+        report.threads = threads;
+        let start = Instant::now();
+        // SAFETY: all keys are there, and are ours; so are those that room is made for. Parts do not overlap, and a
+        // worker's memory is its own.
+        unsafe {
+            if self.in_order(&mut report, crew, means)? {
+                return Ok(report);
+            }
+            let measure = self.measure(means);
+            let own = measure.cut_bytes(1);
+            let bytes = threads * own + self.data.map_or_else(|| measure.column_bytes(), |_| 0);
+            let block = means.scratch.take(bytes)?;
+            let memory = Shared(block.start());
+            let data = self
+                .data
+                .unwrap_or_else(|| job::columns_at(memory.at(threads * own), n, self.payload));
+            let local = self.local(means, own);
+            if !S::STAYS {
+                crew.for_ranges(n, |range| self.code(means, data, range, false));
+            }
+
+            let keys = Shared(data.keys_start());
+            let mut parts = vec![Part {
+                keys: 0..n,
+                same: false,
+            }];
+            if threads > 1 {
+                for _ in 0..(threads * BUCKETS_PER_WORKER).ilog2() {
+                    let mut cut: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
+                    crew.for_each(&mut cut, |part| {
+                        let Part { keys: all, same } = part[0].clone();
+                        if same || all.len() < CUT_MIN {
+                            return;
+                        }
+                        let Cut { less, same } = local.cut(keys.at(all.start), all.len());
+                        let (less, done) = (all.start + less, all.start + less + same);
+                        *part = [
+                            (all.start..less, false),
+                            (less..done, true),
+                            (done..all.end, false),
+                        ]
+                        .map(|(keys, same)| Part { keys, same })
+                        .into();
+                    });
+                    parts = cut
+                        .into_iter()
+                        .flatten()
+                        .filter(|part| !part.keys.is_empty())
+                        .collect();
+                }
+                report.stages.push((Stage::Scatter, start.elapsed()));
+            }
+            let parted = start.elapsed();
+            let passes = AtomicU32::new(0);
+            crew.for_each(&mut parts, |Part { keys, same }| {
+                if !*same {
+                    let (part, all) = (data.from(keys.start), 0..keys.len());
+                    let records = Pieces::new(part, slice::from_ref(&all));
+                    let own = memory.at(crew.worker() * own);
+                    passes.fetch_max(local.sort(records, part, own, 0), Ordering::Relaxed);
+                }
+                self.code(means, data, keys.clone(), true);
+            });
+            report.stages.push((Stage::Local, start.elapsed() - parted));
+            report.passes_run = passes.into_inner();
+            report.bytes_moved =
+                u64::from(report.passes_run) * 2 * (n * self.record_bytes()) as u64;
+            report.workspace_bytes = bytes;
+            means.scratch.give(block);
+        }
+        Ok(report)
+    }
+}
