@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sweepsort_core::{
-    Codec, Engine, Error, IndexMut, Nan, Shape, Spec, Task, ValuesMut, Width, WordsMut,
+    Codec, Engine, Error, IndexMut, Kind, Nan, Shape, Spec, Task, ValuesMut, Width, Word, WordsMut,
 };
 use sweepsort_cpu::{CpuEngine, Instructions};
 
@@ -52,6 +52,69 @@ fn plans_keep_within_the_promised_memory() {
                     );
                 }
             }
+        }
+    }
+}
+
+/// Many keys alone, spread or not, whatever helps, and where vectors compress with no second place for them.
+#[test]
+fn many_keys_are_sorted_where_they_lie() {
+    let random = |i: usize| {
+        (i as u64 + 1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    };
+    let cases: [(&str, &dyn Fn(usize) -> u64); 6] = [
+        ("spread", &random),
+        ("and of 3", &|i| random(i) & random(i + 1) & random(i + 7)),
+        ("few values", &|i| random(i) >> 60 << 60),
+        ("one value mostly", &|i| {
+            if i % 5 == 0 { random(i) } else { 1 << 63 }
+        }),
+        ("crowds in front", &|i| random(i) >> (i % 4 * 12)),
+        ("two crowds", &|i| random(i) >> 30 | (i as u64 & 1) << 63),
+    ];
+    fn check<W: Word>(threads: usize, kind: Kind, name: &str, keys: Vec<W>)
+    where
+        for<'a> WordsMut<'a>: From<&'a mut [W]>,
+    {
+        let what = format!(
+            "{} {name}, {kind:?} of {} bits, {threads} threads",
+            keys.len(),
+            W::BITS
+        );
+        let codec = Codec {
+            kind,
+            ..Codec::UNSIGNED
+        };
+        let spec = Spec {
+            codec,
+            ..spec(W::WIDTH)
+        };
+        let coder = codec.coder::<W>();
+        let (mut sorted, mut found) = (keys.clone(), keys);
+        sorted.sort_unstable_by_key(|&key| coder.encode(key));
+        let report = CpuEngine::new(Some(threads)).run(Task::Keys((&mut found[..]).into()), &spec);
+        assert!(found == sorted, "{what}");
+        if Instructions::detect() == Instructions::Avx512 {
+            assert!(
+                report.unwrap().workspace_bytes <= threads * (5 << 19),
+                "{what}: memory"
+            );
+        }
+    }
+    for (kind, threads, n) in [
+        (Kind::Unsigned, 1, 100_003),
+        (Kind::Unsigned, 1, 600_001),
+        (Kind::Unsigned, 2, 66_000),
+        (Kind::Unsigned, 2, 240_007),
+        (Kind::Signed, 1, 200_003),
+        (Kind::Signed, 2, 240_007),
+    ] {
+        for (name, key) in &cases {
+            check(threads, kind, name, (0..n).map(key).collect::<Vec<u64>>());
+            let halves = (0..n).map(|i| (key(i) >> 32) as u32);
+            check(threads, kind, name, halves.collect());
         }
     }
 }
