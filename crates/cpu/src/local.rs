@@ -1,6 +1,6 @@
 //! A bucket sorted in cache. By vectors: in [`bins`] if the keys are spread (some records that lie side by side as they are,
 //! [`joined`] or as [`pairs`]), counted in a [`tally`] if their values are few; and where the machine has instructions that not
-//! every one has, by [`quick`] if they crowd or are few, or as far as parts of many keys alone fit bins. In counting [`passes`]
+//! every one has, by [`quick`] if they crowd or are few; many keys alone are [`cut`] in parts before. In counting [`passes`]
 //! otherwise.
 
 mod bases;
@@ -536,7 +536,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 && from.is_at(to)
                 && self.shape.bytes(n) <= self.bytes
             {
-                self.in_parts(to, n, own, quick::depth(n));
+                self.sort_parts(to, n, own, quick::depth(n));
                 return true;
             }
             let crowding = &self.crowding;
@@ -544,12 +544,12 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
-    /// Sorts keys alone where they lie, in parts that fit bins; those that may not be cut any more, for pivots have been bad, as the
+    /// Sorts keys alone where they lie, in parts that fit bins; one that may not be cut any more, for pivots have been bad, as the
     /// standard library does.
     ///
     /// # Safety
     /// As [`sort`](Self::sort), of one piece, with the memory for parts.
-    unsafe fn in_parts<P: Payload>(
+    unsafe fn sort_parts<P: Payload>(
         &self,
         keys: Columns<W, P>,
         n: usize,
@@ -558,16 +558,17 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     ) {
         // SAFETY: the caller's promise; parts lie within the keys.
         unsafe {
-            if !self.shape.in_parts(n) {
-                let all = 0..n;
-                self.by_vectors(Pieces::new(keys, slice::from_ref(&all)), keys, own);
-            } else if depth == 0 {
-                keys.keys_mut(n).sort_unstable();
-            } else {
+            let is_large = self.shape.in_parts(n);
+            if is_large && depth > 0 {
                 let Cut { less, same } = self.cut(keys.keys_start(), n);
-                self.in_parts(keys, less, own, depth - 1);
+                self.sort_parts(keys, less, own, depth - 1);
                 let done = less + same;
-                self.in_parts(keys.from(done), n - done, own, depth - 1);
+                return self.sort_parts(keys.from(done), n - done, own, depth - 1);
+            }
+            let all = 0..n;
+            let part = Pieces::new(keys, slice::from_ref(&all));
+            if is_large || !self.by_vectors(part, keys, own) {
+                keys.keys_mut(n).sort_unstable();
             }
         }
     }

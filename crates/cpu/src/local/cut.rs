@@ -94,6 +94,7 @@ impl<L: Lanes> Places<L> {
     /// Puts the keys that lie between the two places: as many as two loops read, or more.
     #[inline(always)]
     unsafe fn put_all(&mut self) {
+        const { assert!(2 * Self::KEYS <= LEAST) };
         // SAFETY: what both ends had is held, so between them they have room for two loops, and one of them has room for one. The next
         // keys are read at the other: then each has room for all of them. When all have been read, what is held has the
         // room between, to the last vector.
