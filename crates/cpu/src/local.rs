@@ -400,7 +400,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     /// Cuts `n` keys alone about one of them, where they lie.
     ///
     /// # Safety
-    /// The input [is cut](Shape::is_cut). The keys are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN), and nobody else uses them now.
+    /// Such keys can be cut in parts. They are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN), and nobody else uses them now.
     pub(crate) unsafe fn cut(&self, keys: *mut W, n: usize) -> Cut {
         // SAFETY: the caller's promise.
         let cut = unsafe { cut::cut(self.instructions, keys, n) };
