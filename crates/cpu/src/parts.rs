@@ -11,15 +11,16 @@
 use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sweepsort_core::{Report, Result, Stage, Word};
 
 use crate::columns::{Payload, Pieces};
 use crate::hybrid::{Means, Sorting};
 use crate::job;
-use crate::local::Cut;
+use crate::local::{Cut, Local};
 use crate::pool::{Crew, Shared};
+use crate::reading::Reading;
 use crate::source::{Sink, Source};
 use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN};
 
@@ -29,6 +30,50 @@ struct Part {
     keys: Range<usize>,
     /// Whether they are all the same.
     same: bool,
+}
+
+impl Part {
+    /// Some keys, of which nothing is known.
+    fn some(keys: Range<usize>) -> Self {
+        Part { keys, same: false }
+    }
+}
+
+/// Cuts all `n` keys, and then their parts, until each worker has some of them.
+///
+/// # Safety
+/// The keys are there and can be cut, and nobody else uses them now.
+unsafe fn cut_for<W: Word, R: Reading<W, After = R>, T: Sync>(
+    crew: Crew<'_>,
+    local: &Local<W, R, T>,
+    keys: Shared<W>,
+    n: usize,
+) -> Vec<Part> {
+    let mut parts = vec![Part::some(0..n)];
+    for _ in 0..(crew.threads() * BUCKETS_PER_WORKER).ilog2() {
+        let mut cut: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
+        crew.for_each(&mut cut, |cut| {
+            let Part { keys: all, same } = cut[0].clone();
+            if same || all.len() < CUT_MIN {
+                return;
+            }
+            // SAFETY: the caller's promise; parts do not overlap.
+            let Cut { less, same } = unsafe { local.cut(keys.at(all.start), all.len()) };
+            let (less, greater) = (all.start + less, all.start + less + same);
+            let same = Part {
+                keys: less..greater,
+                same: true,
+            };
+            *cut = vec![
+                Part::some(all.start..less),
+                same,
+                Part::some(greater..all.end),
+            ];
+        });
+        parts = cut.into_iter().flatten().collect();
+        parts.retain(|part| !part.keys.is_empty());
+    }
+    parts
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
@@ -67,38 +112,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 crew.for_ranges(n, |range| self.code(means, data, range, false));
             }
 
-            let keys = Shared(data.keys_start());
-            let mut parts = vec![Part {
-                keys: 0..n,
-                same: false,
-            }];
+            let (mut parts, mut parted) = (vec![Part::some(0..n)], Duration::ZERO);
             if threads > 1 {
-                for _ in 0..(threads * BUCKETS_PER_WORKER).ilog2() {
-                    let mut cut: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
-                    crew.for_each(&mut cut, |part| {
-                        let Part { keys: all, same } = part[0].clone();
-                        if same || all.len() < CUT_MIN {
-                            return;
-                        }
-                        let Cut { less, same } = local.cut(keys.at(all.start), all.len());
-                        let (less, done) = (all.start + less, all.start + less + same);
-                        *part = [
-                            (all.start..less, false),
-                            (less..done, true),
-                            (done..all.end, false),
-                        ]
-                        .map(|(keys, same)| Part { keys, same })
-                        .into();
-                    });
-                    parts = cut
-                        .into_iter()
-                        .flatten()
-                        .filter(|part| !part.keys.is_empty())
-                        .collect();
-                }
-                report.stages.push((Stage::Scatter, start.elapsed()));
+                parts = cut_for(crew, &local, Shared(data.keys_start()), n);
+                parted = start.elapsed();
+                report.stages.push((Stage::Scatter, parted));
             }
-            let parted = start.elapsed();
             let passes = AtomicU32::new(0);
             crew.for_each(&mut parts, |Part { keys, same }| {
                 if !*same {
