@@ -119,15 +119,13 @@ impl Measure {
     /// Bytes of scratch with `threads` workers, at most.
     pub(crate) fn workspace(&self, threads: usize) -> usize {
         let data = if self.made { self.column_bytes() } else { 0 };
-        // By a caller whom nobody helps.
         let one = match self.shape.fits_one(self.n) {
             true => self.one_bytes(),
-            false if self.is_cut(1) => self.cut_bytes(1),
             false => 0,
         };
         let many = match self.is_one(threads) {
             true => 0,
-            false if self.is_cut(threads) => self.cut_bytes(threads),
+            false if self.is_cut(threads) => threads * self.one_bytes(),
             false => self.many_bytes(threads),
         };
         data + one.max(many)
@@ -177,7 +175,7 @@ impl Measure {
         job::column_bytes(most, self.shape.record).next_multiple_of(LINE)
     }
 
-    pub(crate) fn column_bytes(&self) -> usize {
+    fn column_bytes(&self) -> usize {
         job::column_bytes(self.n, self.shape.record)
     }
 
@@ -204,8 +202,8 @@ impl Measure {
         Layout::new(self.n, self.shape.record, threads, 1 << bits, sharing)
     }
 
-    /// Bytes of memory for a local sort of an input that is a single bucket.
-    fn one_bytes(&self) -> usize {
+    /// Bytes of memory for a local sort of an input that is a single bucket, or of a part of it.
+    pub(crate) fn one_bytes(&self) -> usize {
         match self.n {
             ..=INSERTION_MAX => 0,
             n => self.shape.bytes(n).next_multiple_of(LINE),
@@ -217,27 +215,17 @@ impl Measure {
         self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
     }
 
-    /// Whether an input is cut in parts where it lies. By several workers none that is made: of its words some may tie, and have to
-    /// come together.
-    fn is_cut(&self, threads: usize) -> bool {
-        let threads = if self.n < PARALLEL_FROM { 1 } else { threads };
-        self.shape.is_cut(self.n, threads) && !(self.made && threads > 1)
-    }
-
-    /// Bytes of memory for the parts that workers sort.
-    pub(crate) fn cut_bytes(&self, threads: usize) -> usize {
-        threads * self.shape.bytes(self.n).next_multiple_of(LINE)
-    }
-
-    /// Those who sort an input: the caller alone, if nobody else is there or joins, and it sorts such an input sooner alone than
-    /// as one of several.
-    fn workers<'a>(&self, crew: Crew<'a>) -> Crew<'a> {
+    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins, for it sorts such an input sooner
+    /// so than as one of several.
+    fn is_one_for(&self, crew: Crew<'_>) -> bool {
         let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
-        let alone = (self.shape.fits_one(self.n) || self.is_cut(1)) && !self.is_cut(crew.threads());
-        match alone && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY)) {
-            true => Crew::alone(),
-            false => crew,
-        }
+        self.shape.fits_one(self.n) && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
+    }
+
+    /// Whether an input is cut in parts that workers share. None that is made: of its words some may tie, and have to come
+    /// together.
+    fn is_cut(&self, threads: usize) -> bool {
+        threads == 2 && self.n >= PARALLEL_FROM && !self.made && self.shape.is_cut_by_two(self.n)
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -407,10 +395,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             // SAFETY: the caller's promise.
             unsafe {
                 let measure = self.measure(means);
-                let crew = measure.workers(crew);
                 if measure.is_cut(crew.threads()) {
                     self.run_cut(report, crew, means)
-                } else if measure.shape.fits_one(self.n) && crew.threads() == 1 {
+                } else if measure.is_one_for(crew) {
                     self.run_one(report, means)
                 } else {
                     self.run_many(report, crew, means)

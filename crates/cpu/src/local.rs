@@ -119,21 +119,20 @@ impl Shape {
         self.parts && !bins::fits(n, part_slots_bytes(), self.record)
     }
 
-    /// Whether an input of `n` records is cut in parts where it lies, if so many workers sort it.
-    pub(crate) fn is_cut(self, n: usize, threads: usize) -> bool {
-        match threads {
-            1 if self.record == 4 => self.in_parts(n) && n <= CUT_KEYS_32,
-            1 => self.in_parts(n) && n <= CUT_KEYS_64,
-            2 if self.record == 4 => self.parts && n <= CUT_KEYS_32_BY_TWO,
-            2 => self.parts && n <= CUT_KEYS_64_BY_TWO,
-            _ => false,
-        }
+    /// Whether two workers cut an input of `n` records in parts where it lies.
+    pub(crate) fn is_cut_by_two(self, n: usize) -> bool {
+        let most = match self.record {
+            4 => CUT_KEYS_32_BY_TWO,
+            _ => CUT_KEYS_64_BY_TWO,
+        };
+        self.parts && n <= most
     }
 
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.bins {
-            true if self.in_parts(n) => false,
+            true if self.in_parts(n) && self.record == 4 => n <= CUT_KEYS_32,
+            true if self.in_parts(n) => n <= CUT_KEYS_64,
             true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),

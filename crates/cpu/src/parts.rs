@@ -1,4 +1,4 @@
-//! Many keys alone, sorted where they lie by one worker or two.
+//! Many keys alone, sorted where they lie by two workers. (One sorts them as a single bucket, which is cut in parts, too.)
 //!
 //! ```text
 //! cut        all keys, then each part, about a pivot (`local/cut.rs`), until each worker has some parts      data → data
@@ -11,13 +11,12 @@
 use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sweepsort_core::{Report, Result, Stage, Word};
 
 use crate::columns::{Payload, Pieces};
 use crate::hybrid::{Means, Sorting};
-use crate::job;
 use crate::local::{Cut, Local};
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
@@ -77,13 +76,13 @@ unsafe fn cut_for<W: Word, R: Reading<W, After = R>, T: Sync>(
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
-    /// Sorts keys alone where they lie, or where they are made.
+    /// Sorts keys alone where they lie.
     ///
     /// # Errors
     /// [`OutOfMemory`](sweepsort_core::Error::OutOfMemory); the keys are untouched then.
     ///
     /// # Safety
-    /// As [`run`](Self::run). The input [is cut](crate::local::Shape::is_cut) by so many workers.
+    /// As [`run`](Self::run). The input [is cut](crate::local::Shape::is_cut_by_two), and lies in memory.
     pub(crate) unsafe fn run_cut(
         &self,
         mut report: Report,
@@ -91,33 +90,24 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         means: &Means,
     ) -> Result<Report> {
         let (n, threads) = (self.n, crew.threads());
+        let data = self.data.expect("keys that lie in memory");
         report.threads = threads;
         let start = Instant::now();
-        // SAFETY: all keys are there, and are ours; so are those that room is made for. Parts do not overlap, and a
-        // worker's memory is its own.
+        // SAFETY: all keys are there, and are ours. Parts do not overlap, and a worker's memory is its own.
         unsafe {
             if self.in_order(&mut report, crew, means)? {
                 return Ok(report);
             }
-            let measure = self.measure(means);
-            let own = measure.cut_bytes(1);
-            let bytes = threads * own + self.data.map_or_else(|| measure.column_bytes(), |_| 0);
-            let block = means.scratch.take(bytes)?;
+            let own = self.measure(means).one_bytes();
+            let block = means.scratch.take(threads * own)?;
             let memory = Shared(block.start());
-            let data = self
-                .data
-                .unwrap_or_else(|| job::columns_at(memory.at(threads * own), n, self.payload));
             let local = self.local(means, own);
             if !S::STAYS {
                 crew.for_ranges(n, |range| self.code(means, data, range, false));
             }
-
-            let (mut parts, mut parted) = (vec![Part::some(0..n)], Duration::ZERO);
-            if threads > 1 {
-                parts = cut_for(crew, &local, Shared(data.keys_start()), n);
-                parted = start.elapsed();
-                report.stages.push((Stage::Scatter, parted));
-            }
+            let mut parts = cut_for(crew, &local, Shared(data.keys_start()), n);
+            let parted = start.elapsed();
+            report.stages.push((Stage::Scatter, parted));
             let passes = AtomicU32::new(0);
             crew.for_each(&mut parts, |Part { keys, same }| {
                 if !*same {
@@ -132,7 +122,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             report.passes_run = passes.into_inner();
             report.bytes_moved =
                 u64::from(report.passes_run) * 2 * (n * self.record_bytes()) as u64;
-            report.workspace_bytes = bytes;
+            report.workspace_bytes = threads * own;
             means.scratch.give(block);
         }
         Ok(report)
