@@ -87,6 +87,11 @@ impl<W: Word> Classifier<W> {
         }
     }
 
+    /// Whether buckets are even stretches.
+    pub(crate) fn is_even(&self) -> bool {
+        matches!(self, Classifier::Even { .. })
+    }
+
     /// Which of the bits it has been made with.
     pub(crate) fn of_bits(&self, bits: BucketBits) -> u32 {
         match self {

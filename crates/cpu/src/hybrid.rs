@@ -125,7 +125,7 @@ impl Measure {
         };
         let many = match self.is_one(threads) {
             true => 0,
-            false if self.is_cut(threads) => threads * self.one_bytes(),
+            false if self.is_cut(threads) => self.cut_bytes(threads),
             false => self.many_bytes(threads),
         };
         data + one.max(many)
@@ -210,6 +210,11 @@ impl Measure {
         }
     }
 
+    /// Bytes of scratch for an input that workers cut in parts.
+    pub(crate) fn cut_bytes(&self, threads: usize) -> usize {
+        threads * self.one_bytes()
+    }
+
     /// Whether an input is planned as a single bucket, which one thread sorts: some others are, too.
     fn is_one(&self, threads: usize) -> bool {
         self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
@@ -222,10 +227,17 @@ impl Measure {
         self.shape.fits_one(self.n) && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
     }
 
-    /// Whether an input is cut in parts that workers share. None that is made: of its words some may tie, and have to come
+    /// Whether an input is cut in parts by so many workers. None that is made: of its words some may tie, and have to come
     /// together.
     fn is_cut(&self, threads: usize) -> bool {
-        threads == 2 && self.n >= PARALLEL_FROM && !self.made && self.shape.is_cut_by_two(self.n)
+        let several = threads == 1 || self.n >= PARALLEL_FROM;
+        several && !self.made && self.shape.is_cut(self.n, threads)
+    }
+
+    /// The same of one that a sample parts.
+    fn is_cut_by<W: Word>(&self, threads: usize, classifier: &Classifier<W>) -> bool {
+        let few = classifier.common().is_some();
+        !self.made && !classifier.is_even() && self.shape.is_cut_if_skewed(self.n, threads, few)
     }
 
     /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
@@ -319,6 +331,13 @@ pub(crate) fn report(n: usize, bits: u32, reason: Cow<'static, str>, done: Done)
     }
 }
 
+/// Notes the stage that ends now, of a sort that began at `start`.
+pub(crate) fn note_stage(report: &mut Report, stage: Stage, start: Instant) {
+    let before: Duration = report.stages.iter().map(|(_, time)| *time).sum();
+    let time = start.elapsed().saturating_sub(before);
+    report.stages.push((stage, time));
+}
+
 /// Something that starts on a line of the cache.
 #[repr(align(64))]
 struct Line<T>(T);
@@ -398,7 +417,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 if measure.is_cut(crew.threads()) {
                     self.run_cut(report, crew, means)
                 } else if measure.is_one_for(crew) {
-                    self.run_one(report, means)
+                    match measure.is_cut(1) {
+                        true => self.run_cut(report, Crew::alone(), means),
+                        false => self.run_one(report, means),
+                    }
                 } else {
                     self.run_many(report, crew, means)
                 }
@@ -600,11 +622,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     ) -> Result<Report> {
         let n = self.n;
         let mask = W::mask(&self.bits);
-        let read_until = |stage, stages: &mut Vec<(Stage, Duration)>| {
-            let so_far: Duration = stages.iter().map(|(_, time)| *time).sum();
-            stages.push((stage, start.elapsed().saturating_sub(so_far)));
-        };
-
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
             let measure = self.measure(means);
@@ -628,6 +645,17 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                     ..counted
                 });
             }
+            let mut classifier = Classifier::new(&sample, bits);
+            if measure.shape.is_keys_for_vectors() {
+                classifier.find_common(&sample);
+            }
+            if measure.is_cut_by(threads, &classifier) && measure.cut_bytes(threads) <= bytes {
+                note_stage(&mut report, Stage::Histogram, start);
+                self.cut(&mut report, crew, means, block.start(), start);
+                report.workspace_bytes = bytes;
+                means.scratch.give(block);
+                return Ok(report);
+            }
             let (local_bytes, sorted_bytes) =
                 (measure.local_bytes(threads), measure.sorted_bytes(threads));
             let local = self.local(means, local_bytes);
@@ -644,17 +672,13 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 n,
                 crew,
             );
-            let mut classifier = Classifier::new(&sample, bits);
-            if measure.shape.is_keys_for_vectors() {
-                classifier.find_common(&sample);
-            }
             let bits = classifier.of_bits(bits);
             let turned = means.scratch.turns();
             let (blocks, open) = measure.layout(threads, bits).blocks(turned);
-            read_until(Stage::Histogram, &mut report.stages);
+            note_stage(&mut report, Stage::Histogram, start);
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
-            read_until(Stage::Scatter, &mut report.stages);
+            note_stage(&mut report, Stage::Scatter, start);
             // If there is none, nothing has been written but scratch.
             let made = match self.data.is_none() && job.goes_on(&buckets) {
                 true => Some(means.scratch.take(measure.column_bytes())?),
@@ -665,7 +689,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 bytes += measure.column_bytes();
             }
             job.finish_first(&mut buckets);
-            read_until(Stage::Local, &mut report.stages);
+            note_stage(&mut report, Stage::Local, start);
             report.passes_run = job.passes();
             report.bytes_moved = job.bytes_moved();
             report.workspace_bytes = bytes;

@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use sweepsort_core::Word;
+use sweepsort_core::{Coder, Word};
 
 use crate::classify::BucketBits;
 use crate::columns::{Columns, Limits, Payload, Pieces};
@@ -36,10 +36,11 @@ use crate::room::Room;
 use crate::source::Sink;
 use crate::tuning::{
     ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
-    BUCKETS_PER_WORKER, CUT_KEYS_32, CUT_KEYS_32_BY_TWO, CUT_KEYS_64, CUT_KEYS_64_BY_TWO,
-    FIRST_BITS, INSERTION_MAX, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES,
-    ONE_KEYS_BYTES, PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64,
-    SAMPLED_BITS, SHARING, SHARING_READ_AGAIN, Sharing,
+    BUCKETS_PER_WORKER, CUT_FEW_BYTES, CUT_FEW_BYTES_BY_TWO, CUT_KEYS_32, CUT_KEYS_32_BY_TWO,
+    CUT_KEYS_64, CUT_KEYS_64_BY_TWO, CUT_SKEWED_BYTES_BY_TWO, FIRST_BITS, INSERTION_MAX,
+    LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, PARTITION_BITS,
+    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, SHARING,
+    SHARING_READ_AGAIN, Sharing,
 };
 use beside::Beside;
 pub(crate) use cut::Cut;
@@ -115,24 +116,44 @@ impl Shape {
     }
 
     /// Whether `n` records where they are to stay are cut in parts for bins.
-    fn in_parts(self, n: usize) -> bool {
+    pub(crate) fn in_parts(self, n: usize) -> bool {
         self.parts && !bins::fits(n, part_slots_bytes(), self.record)
     }
 
-    /// Whether two workers cut an input of `n` records in parts where it lies.
-    pub(crate) fn is_cut_by_two(self, n: usize) -> bool {
-        let most = match self.record {
-            4 => CUT_KEYS_32_BY_TWO,
-            _ => CUT_KEYS_64_BY_TWO,
+    /// Whether so many workers cut an input of `n` records in parts where it lies, however its keys are spread.
+    pub(crate) fn is_cut(self, n: usize, threads: usize) -> bool {
+        let most = match (threads, self.record) {
+            (1, 4) => CUT_KEYS_32,
+            (1, _) => CUT_KEYS_64,
+            (2, 4) => CUT_KEYS_32_BY_TWO,
+            (2, _) => CUT_KEYS_64_BY_TWO,
+            _ => 0,
         };
-        self.parts && n <= most
+        n <= most
+            && if threads == 1 {
+                self.in_parts(n)
+            } else {
+                self.parts
+            }
+    }
+
+    /// The same of one that a sample shows to be skewed, so that a partition would search for buckets, and its local sorts cut
+    /// them. `few`: whether hardly any values are in it, which a partition finds without a search.
+    pub(crate) fn is_cut_if_skewed(self, n: usize, threads: usize, few: bool) -> bool {
+        let most = match (threads, few) {
+            (1, false) => usize::MAX,
+            (1, true) => CUT_FEW_BYTES,
+            (2, false) => CUT_SKEWED_BYTES_BY_TWO,
+            (2, true) => CUT_FEW_BYTES_BY_TWO,
+            _ => 0,
+        };
+        self.in_parts(n) && n * self.record <= most
     }
 
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
     pub(crate) fn fits_one(self, n: usize) -> bool {
         match self.bins {
-            true if self.in_parts(n) && self.record == 4 => n <= CUT_KEYS_32,
-            true if self.in_parts(n) => n <= CUT_KEYS_64,
+            true if self.in_parts(n) => self.is_cut(n, 1),
             true if self.keys => bins::fits(n, ONE_KEYS_BYTES, self.record),
             true => bins::fits(n, ONE_BYTES, self.record),
             false => n <= self.most_records(LOCAL_BYTES),
@@ -396,13 +417,13 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         self.shape.partition_bits(n, crew.threads(), self.bytes)
     }
 
-    /// Cuts `n` keys alone about one of them, where they lie.
+    /// Cuts `n` keys alone about one of them, where they lie, and leaves their codes, if these are what a coder makes of them.
     ///
     /// # Safety
     /// Such keys can be cut in parts. They are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN), and nobody else uses them now.
-    pub(crate) unsafe fn cut(&self, keys: *mut W, n: usize) -> Cut {
+    pub(crate) unsafe fn cut(&self, keys: *mut W, n: usize, coder: Option<&Coder<W>>) -> Cut {
         // SAFETY: the caller's promise.
-        let cut = unsafe { cut::cut(self.instructions, keys, n) };
+        let cut = unsafe { cut::cut(self.instructions, keys, n, coder) };
         cut.expect("vectors for keys that are cut")
     }
 
@@ -535,7 +556,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 && from.is_at(to)
                 && self.shape.bytes(n) <= self.bytes
             {
-                self.sort_parts(to, n, own, quick::depth(n));
+                self.sort_parts(to, 0..n, own, None, &|_| {});
                 return true;
             }
             let crowding = &self.crowding;
@@ -543,33 +564,62 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
-    /// Sorts keys alone where they lie, in parts that fit bins; one that may not be cut any more, for pivots have been bad, as the
-    /// standard library does.
+    /// Sorts keys alone where they lie, or the codes that a coder makes of them: cuts them about a pivot, and what is less and greater
+    /// again, until parts fit bins. Calls `done` with each part that is sorted.
     ///
     /// # Safety
-    /// As [`sort`](Self::sort), of one piece, with the memory for parts.
-    unsafe fn sort_parts<P: Payload>(
+    /// As [`sort`](Self::sort), of a range of one piece, with the memory for parts. Keys to be coded are
+    /// [too many](Shape::in_parts) for bins.
+    pub(crate) unsafe fn sort_parts<P: Payload>(
         &self,
         keys: Columns<W, P>,
-        n: usize,
+        range: Range<usize>,
         own: *mut u8,
+        coder: Option<&Coder<W>>,
+        done: &impl Fn(Range<usize>),
+    ) {
+        let depth = quick::depth(range.len());
+        // SAFETY: the caller's promise.
+        unsafe { self.sort_parts_within(keys, range, own, coder, done, depth) }
+    }
+
+    /// The same, by so many cuts of what was cut; what is too large then, for pivots have been bad, as the standard library does.
+    unsafe fn sort_parts_within<P: Payload>(
+        &self,
+        keys: Columns<W, P>,
+        range: Range<usize>,
+        own: *mut u8,
+        coder: Option<&Coder<W>>,
+        done: &impl Fn(Range<usize>),
         depth: usize,
     ) {
+        let (n, start) = (range.len(), range.start);
         // SAFETY: the caller's promise; parts lie within the keys.
         unsafe {
+            let part = keys.from(start);
             let is_large = self.shape.in_parts(n);
             if is_large && depth > 0 {
-                let Cut { less, same } = self.cut(keys.keys_start(), n);
-                self.sort_parts(keys, less, own, depth - 1);
-                let done = less + same;
-                return self.sort_parts(keys.from(done), n - done, own, depth - 1);
+                let Cut { less, same } = self.cut(part.keys_start(), n, coder);
+                let (less, greater) = (start + less, start + less + same);
+                self.sort_parts_within(keys, start..less, own, None, done, depth - 1);
+                done(less..greater);
+                return self.sort_parts_within(
+                    keys,
+                    greater..range.end,
+                    own,
+                    None,
+                    done,
+                    depth - 1,
+                );
             }
+            debug_assert!(coder.is_none());
             let all = 0..n;
-            let part = Pieces::new(keys, slice::from_ref(&all));
-            if is_large || !self.by_vectors(part, keys, own) {
-                keys.keys_mut(n).sort_unstable();
+            let records = Pieces::new(part, slice::from_ref(&all));
+            if is_large || !self.by_vectors(records, part, own) {
+                part.keys_mut(n).sort_unstable();
             }
         }
+        done(range);
     }
 
     /// Sorts each run of records that tie in what their words show by another window of their codes.

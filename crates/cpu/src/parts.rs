@@ -1,22 +1,20 @@
-//! Many keys alone, sorted where they lie by two workers. (One sorts them as a single bucket, which is cut in parts, too.)
+//! Many keys alone, sorted where they lie by one worker or two.
 //!
 //! ```text
 //! cut        all keys, then each part, about a pivot (`local/cut.rs`), until each worker has some parts      data → data
 //! finish     each part: cut on until bins take it, and sorted there (`local.rs`)                             data → data
 //! ```
 //!
-//! The caller cuts all keys alone, so it waits for nobody: a helper takes of the parts what is there when it comes. Nothing is moved
-//! to another place, and there is no other memory than that for local sorts.
+//! A worker alone finishes all keys at once. Of two the caller cuts them alone, so it waits for nobody: a helper takes of the parts what is
+//! there when it comes. Nothing is moved to another place, and there is no other memory than that for local sorts.
 
 use std::ops::Range;
-use std::slice;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use sweepsort_core::{Report, Result, Stage, Word};
+use sweepsort_core::{Coder, Report, Result, Stage, Word};
 
-use crate::columns::{Payload, Pieces};
-use crate::hybrid::{Means, Sorting};
+use crate::columns::Payload;
+use crate::hybrid::{Means, Sorting, note_stage};
 use crate::local::{Cut, Local};
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
@@ -38,7 +36,7 @@ impl Part {
     }
 }
 
-/// Cuts all `n` keys, and then their parts, until each worker has some of them.
+/// Cuts all `n` keys, and leaves the codes that a coder makes of them; and then their parts, until each worker has some of them.
 ///
 /// # Safety
 /// The keys are there and can be cut, and nobody else uses them now.
@@ -47,17 +45,20 @@ unsafe fn cut_for<W: Word, R: Reading<W, After = R>, T: Sync>(
     local: &Local<W, R, T>,
     keys: Shared<W>,
     n: usize,
+    mut coder: Option<Coder<W>>,
 ) -> Vec<Part> {
     let mut parts = vec![Part::some(0..n)];
     for _ in 0..(crew.threads() * BUCKETS_PER_WORKER).ilog2() {
         let mut cut: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
+        let coder = coder.take();
         crew.for_each(&mut cut, |cut| {
             let Part { keys: all, same } = cut[0].clone();
             if same || all.len() < CUT_MIN {
                 return;
             }
             // SAFETY: the caller's promise; parts do not overlap.
-            let Cut { less, same } = unsafe { local.cut(keys.at(all.start), all.len()) };
+            let Cut { less, same } =
+                unsafe { local.cut(keys.at(all.start), all.len(), coder.as_ref()) };
             let (less, greater) = (all.start + less, all.start + less + same);
             let same = Part {
                 keys: less..greater,
@@ -82,49 +83,65 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// [`OutOfMemory`](sweepsort_core::Error::OutOfMemory); the keys are untouched then.
     ///
     /// # Safety
-    /// As [`run`](Self::run). The input [is cut](crate::local::Shape::is_cut_by_two), and lies in memory.
+    /// As [`run`](Self::run). The input lies in memory, and [is cut](crate::local::Shape::is_cut) by so many workers.
     pub(crate) unsafe fn run_cut(
         &self,
         mut report: Report,
         crew: Crew<'_>,
         means: &Means,
     ) -> Result<Report> {
-        let (n, threads) = (self.n, crew.threads());
-        let data = self.data.expect("keys that lie in memory");
-        report.threads = threads;
+        report.threads = crew.threads();
         let start = Instant::now();
-        // SAFETY: all keys are there, and are ours. Parts do not overlap, and a worker's memory is its own.
+        // SAFETY: the caller's promise, and there is the memory.
         unsafe {
             if self.in_order(&mut report, crew, means)? {
                 return Ok(report);
             }
-            let own = self.measure(means).one_bytes();
-            let block = means.scratch.take(threads * own)?;
-            let memory = Shared(block.start());
-            let local = self.local(means, own);
-            if !S::STAYS {
-                crew.for_ranges(n, |range| self.code(means, data, range, false));
-            }
-            let mut parts = cut_for(crew, &local, Shared(data.keys_start()), n);
-            let parted = start.elapsed();
-            report.stages.push((Stage::Scatter, parted));
-            let passes = AtomicU32::new(0);
-            crew.for_each(&mut parts, |Part { keys, same }| {
-                if !*same {
-                    let (part, all) = (data.from(keys.start), 0..keys.len());
-                    let records = Pieces::new(part, slice::from_ref(&all));
-                    let own = memory.at(crew.worker() * own);
-                    passes.fetch_max(local.sort(records, part, own, 0), Ordering::Relaxed);
-                }
-                self.code(means, data, keys.clone(), true);
-            });
-            report.stages.push((Stage::Local, start.elapsed() - parted));
-            report.passes_run = passes.into_inner();
-            report.bytes_moved =
-                u64::from(report.passes_run) * 2 * (n * self.record_bytes()) as u64;
-            report.workspace_bytes = threads * own;
+            report.workspace_bytes = self.measure(means).cut_bytes(crew.threads());
+            let block = means.scratch.take(report.workspace_bytes)?;
+            self.cut(&mut report, crew, means, block.start(), start);
             means.scratch.give(block);
         }
         Ok(report)
+    }
+
+    /// The same of keys that are in no order, of a sort that began at `start`.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run). The input lies in memory, and can be cut by one worker or two; the memory has
+    /// [so many bytes](crate::hybrid::Measure::cut_bytes), and starts on a line.
+    pub(crate) unsafe fn cut(
+        &self,
+        report: &mut Report,
+        crew: Crew<'_>,
+        means: &Means,
+        memory: *mut u8,
+        start: Instant,
+    ) {
+        let n = self.n;
+        let data = self.data.expect("keys that lie in memory");
+        let own = self.measure(means).cut_bytes(1);
+        let (local, memory) = (self.local(means, own), Shared(memory));
+        let coder = self.source.coder();
+        // SAFETY: all keys are there, and are ours. Parts do not overlap, and a worker's memory is its own.
+        unsafe {
+            let decode = |part| self.code(means, data, part, true);
+            if crew.threads() == 1 {
+                local.sort_parts(data, 0..n, memory.at(0), coder.as_ref(), &decode);
+            } else {
+                let mut parts = cut_for(crew, &local, Shared(data.keys_start()), n, coder);
+                note_stage(report, Stage::Scatter, start);
+                crew.for_each(&mut parts, |Part { keys, same }| match same {
+                    true => decode(keys.clone()),
+                    false => {
+                        let own = memory.at(crew.worker() * own);
+                        local.sort_parts(data, keys.clone(), own, None, &decode);
+                    }
+                });
+            }
+        }
+        note_stage(report, Stage::Local, start);
+        report.passes_run = 1;
+        report.bytes_moved = 2 * (n * self.record_bytes()) as u64;
     }
 }

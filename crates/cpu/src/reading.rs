@@ -17,6 +17,10 @@ pub(crate) trait Reading<W: Word>: Copy + Send + Sync {
     /// Whether memory holds codes.
     const CODES: bool;
 
+    /// What makes the code of what lies in memory, if a move leaves codes, and they are not what it found.
+    fn coder(self) -> Option<Coder<W>> {
+        None
+    }
     /// The code of what lies in memory.
     fn code(self, stored: W) -> W;
     /// What a move writes.
@@ -56,6 +60,9 @@ impl<W: Word> Reading<W> for Encoding<W> {
     const STAYS: bool = false;
     const CODES: bool = false;
 
+    fn coder(self) -> Option<Coder<W>> {
+        Some(self.0)
+    }
     #[inline(always)]
     fn code(self, stored: W) -> W {
         self.0.encode_bijective(stored)

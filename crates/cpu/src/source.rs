@@ -49,6 +49,10 @@ pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     fn fetch(self, range: Range<usize>);
     /// See [`Self::After`].
     fn after(self) -> Self::After;
+    /// What makes the codes of records that lie in memory, if a move leaves codes, and they are not what it found.
+    fn coder(self) -> Option<Coder<W>> {
+        None
+    }
 }
 
 /// What records are in order by. It knows no payload, so that what reads ranks alone is compiled once
@@ -117,6 +121,9 @@ impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
     }
     fn after(self) -> R::After {
         self.reading.after()
+    }
+    fn coder(self) -> Option<Coder<W>> {
+        self.reading.coder()
     }
 }
 

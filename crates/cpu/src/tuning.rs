@@ -120,6 +120,20 @@ pub(crate) const CUT_KEYS_32_BY_TWO: usize = 1_500_000;
 /// And of 64 bits.
 pub(crate) const CUT_KEYS_64_BY_TWO: usize = 250_000;
 
+/// Up to so many bytes of keys alone that a sample shows to be skewed are cut by two threads, too; by one thread
+/// any number.
+pub(crate) const CUT_SKEWED_BYTES_BY_TWO: usize = 24 << 20;
+
+/// The same where hardly any values are in them: then a partition only counts most.
+pub(crate) const CUT_FEW_BYTES: usize = 16 << 20;
+
+/// And by two threads.
+pub(crate) const CUT_FEW_BYTES_BY_TWO: usize = 8 << 20;
+
+/// How far ahead of what a cut reads, from either end, the machine is told of it. Of skewed keys it mostly reads the same end
+/// for a while, and then the other one.
+pub(crate) const CUT_AHEAD_BYTES: usize = 1 << 10;
+
 /// Fewer keys are not cut to share them.
 pub(crate) const CUT_MIN: usize = 1 << 13;
 

@@ -166,29 +166,37 @@ unsafe fn sort_bitonic_rows<L: Lanes, const R: usize, const LOGIC: bool>(keys: *
     }
 }
 
-/// The middle of a sample of `n` keys: of 8 from each lane, and then of all lanes.
+/// The code in the middle of a sample of `n` keys: of 8 from each lane, and then of all lanes.
 ///
 /// # Safety
 /// The machine has the lanes' instructions. There are `n` keys, at least a vector.
 #[inline(always)]
-pub(super) unsafe fn middle<L: Lanes>(keys: *const L::Word, n: usize) -> L::Word {
+pub(super) unsafe fn middle<L: Lanes>(
+    keys: *const L::Word,
+    n: usize,
+    coding: impl Coding<L>,
+) -> L::Word {
     // SAFETY: the caller's promise.
     unsafe {
         match L::LANES {
-            4 => middle_of::<L, 4>(keys, n),
-            _ => middle_of::<L, 8>(keys, n),
+            4 => middle_of::<L, 4>(keys, n, coding),
+            _ => middle_of::<L, 8>(keys, n, coding),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn middle_of<L: Lanes, const R: usize>(keys: *const L::Word, n: usize) -> L::Word {
+unsafe fn middle_of<L: Lanes, const R: usize>(
+    keys: *const L::Word,
+    n: usize,
+    coding: impl Coding<L>,
+) -> L::Word {
     // SAFETY: the last vector ends with the last key; a vector fits where the most lanes do.
     unsafe {
         let step = (n - L::LANES) / (R - 1);
         let mut rows = [L::splat(L::Word::MAX); R];
         for (r, row) in rows.iter_mut().enumerate() {
-            *row = L::load(keys.add(r * step));
+            *row = coding.encode(L::load(keys.add(r * step)));
         }
         network::sort::<L, R, true>(&mut rows);
         let mut sorted = [L::Word::ZERO; LANES_MAX];

@@ -287,7 +287,7 @@ impl<W: Word> Vectored for Keys<W> {
             loop {
                 let (home, room) = (to.add(part.start), self.n - part.start);
                 while part.n > block::most::<L>() && part.depth > 0 {
-                    let pivot = block::middle::<L>(part.from, part.n);
+                    let pivot = block::middle::<L>(part.from, part.n, Codes);
                     let places = Places::<L> {
                         pivot: L::splat(pivot),
                         less: home,
