@@ -238,6 +238,26 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { std::slice::from_raw_parts_mut(self.keys.cast(), n) }
     }
 
+    /// Writes a key to some places, and calls `done` with a few thousand of them at a time, which are in the first level cache then.
+    ///
+    /// # Safety
+    /// There are the places, and nobody else uses them now.
+    pub(crate) unsafe fn fill_keys(
+        self,
+        places: Range<usize>,
+        key: W,
+        done: impl Fn(Range<usize>),
+    ) {
+        const TOGETHER: usize = 1 << 11;
+        for start in places.clone().step_by(TOGETHER) {
+            let some = start..places.end.min(start + TOGETHER);
+            // SAFETY: the caller's promise.
+            let to = unsafe { self.from(start).keys_room(some.len()) };
+            to.fill(MaybeUninit::new(key));
+            done(some);
+        }
+    }
+
     /// Key `i`.
     ///
     /// # Safety

@@ -1,7 +1,6 @@
 //! A sort under way: records partitioned into buckets, from array to array, until every bucket fits the
 //! cache.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -433,10 +432,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             for places in stretch {
                 // SAFETY: the caller's promise; stretches do not overlap.
                 unsafe {
-                    let to = self.data.from(places.start);
-                    let n = places.len();
-                    to.keys_room(n).fill(MaybeUninit::new(key));
-                    self.done(places.start, to, n, bucket.passes);
+                    self.data.fill_keys(places.clone(), key, |some| {
+                        let to = self.data.from(some.start);
+                        self.done(some.start, to, some.len(), bucket.passes);
+                    });
                 }
             }
         });

@@ -30,14 +30,13 @@ use crate::classify::BucketBits;
 use crate::columns::{Columns, Limits, Payload, Pieces};
 use crate::instructions::{Instructions, second_cache_bytes, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_any_vectors, by_vectors};
-use crate::pool::Crew;
+use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
 use crate::room::Room;
 use crate::source::Sink;
 use crate::tuning::{
     ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
-    BUCKETS_PER_WORKER, CUT_FEW_BYTES, CUT_FEW_BYTES_BY_TWO, CUT_KEYS_32, CUT_KEYS_32_BY_TWO,
-    CUT_KEYS_64, CUT_KEYS_64_BY_TWO, CUT_SKEWED_BYTES_BY_TWO, FIRST_BITS, INSERTION_MAX,
+    BUCKETS_PER_WORKER, CUT_SHARED_BYTES, CUTS_32, CUTS_64, Cuts, FIRST_BITS, INSERTION_MAX,
     LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, PARTITION_BITS,
     PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, SHARING,
     SHARING_READ_AGAIN, Sharing,
@@ -122,32 +121,19 @@ impl Shape {
 
     /// Whether so many workers cut an input of `n` records in parts where it lies, however its keys are spread.
     pub(crate) fn is_cut(self, n: usize, threads: usize) -> bool {
-        let most = match (threads, self.record) {
-            (1, 4) => CUT_KEYS_32,
-            (1, _) => CUT_KEYS_64,
-            (2, 4) => CUT_KEYS_32_BY_TWO,
-            (2, _) => CUT_KEYS_64_BY_TWO,
-            _ => 0,
-        };
-        n <= most
-            && if threads == 1 {
-                self.in_parts(n)
-            } else {
-                self.parts
-            }
+        self.cuts(n, threads, |cuts| cuts.any)
     }
 
-    /// The same of one that a sample shows to be skewed, so that a partition would search for buckets, and its local sorts cut
-    /// them. `few`: whether hardly any values are in it, which a partition finds without a search.
+    /// The same of keys that a sample shows to be skewed, `few` if it has hardly any values.
     pub(crate) fn is_cut_if_skewed(self, n: usize, threads: usize, few: bool) -> bool {
-        let most = match (threads, few) {
-            (1, false) => usize::MAX,
-            (1, true) => CUT_FEW_BYTES,
-            (2, false) => CUT_SKEWED_BYTES_BY_TWO,
-            (2, true) => CUT_FEW_BYTES_BY_TWO,
-            _ => 0,
-        };
-        self.in_parts(n) && n * self.record <= most
+        self.cuts(n, threads, |cuts| if few { cuts.few } else { cuts.skewed })
+    }
+
+    /// Whether `n` is no more than the most of those that are cut by so many workers. One sorts fewer than parts are in bins.
+    fn cuts(self, n: usize, threads: usize, most: impl Fn(&Cuts) -> [usize; 2]) -> bool {
+        let most = most(if self.record == 4 { &CUTS_32 } else { &CUTS_64 });
+        let most = most.get(threads - 1).copied().unwrap_or(0);
+        self.parts && n <= most && (threads > 1 || self.in_parts(n))
     }
 
     /// Whether an input of `n` records is a single bucket, where one thread sorts it.
@@ -417,13 +403,27 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         self.shape.partition_bits(n, crew.threads(), self.bytes)
     }
 
-    /// Cuts `n` keys alone about one of them, where they lie, and leaves their codes, if these are what a coder makes of them.
+    /// Cuts `n` keys alone about one of them, where they lie, and leaves their codes, if these are what a coder makes of them; by
+    /// one worker, or two if they are many.
     ///
     /// # Safety
     /// Such keys can be cut in parts. They are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN), and nobody else uses them now.
-    pub(crate) unsafe fn cut(&self, keys: *mut W, n: usize, coder: Option<&Coder<W>>) -> Cut {
+    pub(crate) unsafe fn cut(
+        &self,
+        start: *mut W,
+        n: usize,
+        coder: Option<&Coder<W>>,
+        crew: Crew<'_>,
+    ) -> Cut<W> {
+        let start = Shared(start);
+        let keys = cut::Keys { start, n, coder };
         // SAFETY: the caller's promise.
-        let cut = unsafe { cut::cut(self.instructions, keys, n, coder) };
+        let cut = unsafe {
+            match crew.threads() == 2 && n * size_of::<W>() >= CUT_SHARED_BYTES {
+                true => keys.cut_by_two(self.instructions, crew),
+                false => keys.cut(self.instructions),
+            }
+        };
         cut.expect("vectors for keys that are cut")
     }
 
@@ -599,10 +599,10 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             let part = keys.from(start);
             let is_large = self.shape.in_parts(n);
             if is_large && depth > 0 {
-                let Cut { less, same } = self.cut(part.keys_start(), n, coder);
-                let (less, greater) = (start + less, start + less + same);
+                let Cut { same, pivot } = self.cut(part.keys_start(), n, coder, Crew::alone());
+                let (less, greater) = (start + same.start, start + same.end);
                 self.sort_parts_within(keys, start..less, own, None, done, depth - 1);
-                done(less..greater);
+                keys.fill_keys(less..greater, pivot, done);
                 return self.sort_parts_within(
                     keys,
                     greater..range.end,

@@ -5,8 +5,8 @@
 //! finish     each part: cut on until bins take it, and sorted there (`local.rs`)                             data → data
 //! ```
 //!
-//! A worker alone finishes all keys at once. Of two the caller cuts them alone, so it waits for nobody: a helper takes of the parts what is
-//! there when it comes. Nothing is moved to another place, and there is no other memory than that for local sorts.
+//! A worker alone finishes all keys at once. Of two, each cuts half of all keys, and then one part or two. Nothing is moved to another
+//! place, and there is no other memory than that for local sorts.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -21,19 +21,11 @@ use crate::reading::Reading;
 use crate::source::{Sink, Source};
 use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN};
 
-/// Keys that lie together.
-#[derive(Clone)]
-struct Part {
+/// Keys that lie together, or places for them.
+struct Part<W> {
     keys: Range<usize>,
-    /// Whether they are all the same.
-    same: bool,
-}
-
-impl Part {
-    /// Some keys, of which nothing is known.
-    fn some(keys: Range<usize>) -> Self {
-        Part { keys, same: false }
-    }
+    /// What all of them are; not yet written then.
+    same: Option<W>,
 }
 
 /// Cuts all `n` keys, and leaves the codes that a coder makes of them; and then their parts, until each worker has some of them.
@@ -45,32 +37,32 @@ unsafe fn cut_for<W: Word, R: Reading<W, After = R>, T: Sync>(
     local: &Local<W, R, T>,
     keys: Shared<W>,
     n: usize,
-    mut coder: Option<Coder<W>>,
-) -> Vec<Part> {
-    let mut parts = vec![Part::some(0..n)];
-    for _ in 0..(crew.threads() * BUCKETS_PER_WORKER).ilog2() {
-        let mut cut: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
-        let coder = coder.take();
-        crew.for_each(&mut cut, |cut| {
-            let Part { keys: all, same } = cut[0].clone();
-            if same || all.len() < CUT_MIN {
-                return;
+    coder: Option<&Coder<W>>,
+) -> Vec<Part<W>> {
+    let some = |keys| Part { keys, same: None };
+    let cut = |part: Range<usize>, coder, crew| {
+        // SAFETY: the caller's promise; parts do not overlap.
+        let Cut { same, pivot } =
+            unsafe { local.cut(keys.at(part.start), part.len(), coder, crew) };
+        let (less, greater) = (part.start + same.start, part.start + same.end);
+        let same = Part {
+            keys: less..greater,
+            same: Some(pivot),
+        };
+        vec![some(part.start..less), same, some(greater..part.end)]
+    };
+    let mut parts = cut(0..n, coder, crew);
+    for _ in 1..(crew.threads() * BUCKETS_PER_WORKER).ilog2() {
+        let mut parted: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
+        crew.for_each(&mut parted, |parts| {
+            if let [part] = &parts[..]
+                && part.same.is_none()
+                && part.keys.len() >= CUT_MIN
+            {
+                *parts = cut(part.keys.clone(), None, Crew::alone());
             }
-            // SAFETY: the caller's promise; parts do not overlap.
-            let Cut { less, same } =
-                unsafe { local.cut(keys.at(all.start), all.len(), coder.as_ref()) };
-            let (less, greater) = (all.start + less, all.start + less + same);
-            let same = Part {
-                keys: less..greater,
-                same: true,
-            };
-            *cut = vec![
-                Part::some(all.start..less),
-                same,
-                Part::some(greater..all.end),
-            ];
         });
-        parts = cut.into_iter().flatten().collect();
+        parts = parted.into_iter().flatten().collect();
         parts.retain(|part| !part.keys.is_empty());
     }
     parts
@@ -129,11 +121,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if crew.threads() == 1 {
                 local.sort_parts(data, 0..n, memory.at(0), coder.as_ref(), &decode);
             } else {
-                let mut parts = cut_for(crew, &local, Shared(data.keys_start()), n, coder);
+                let keys = Shared(data.keys_start());
+                let mut parts = cut_for(crew, &local, keys, n, coder.as_ref());
                 note_stage(report, Stage::Scatter, start);
-                crew.for_each(&mut parts, |Part { keys, same }| match same {
-                    true => decode(keys.clone()),
-                    false => {
+                crew.for_each(&mut parts, |Part { keys, same }| match *same {
+                    Some(key) => data.fill_keys(keys.clone(), key, decode),
+                    None => {
                         let own = memory.at(crew.worker() * own);
                         local.sort_parts(data, keys.clone(), own, None, &decode);
                     }

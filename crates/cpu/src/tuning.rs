@@ -107,32 +107,37 @@ pub(crate) const ONE_BYTES: usize = 4 << 20;
 /// The same for keys alone, which wait less, and where they crowd are fast without slots.
 pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
 
-/// Up to so many keys of 32 bits alone are cut in parts for bins where they lie, if one thread sorts them by vectors that
-/// compress (AVX-512). Of more, a partition is as fast.
-pub(crate) const CUT_KEYS_32: usize = 2_500_000;
+/// The most keys alone that are cut in parts where they lie, by vectors that compress (AVX-512): by one thread, and by two.
+pub(crate) struct Cuts {
+    /// However they are spread.
+    pub(crate) any: [usize; 2],
+    /// If a sample shows that they are not even: a partition would have to search for each one's bucket, and local sorts to cut
+    /// most of them.
+    pub(crate) skewed: [usize; 2],
+    /// If it shows hardly any values besides: these a partition finds without a search, and only counts.
+    pub(crate) few: [usize; 2],
+}
 
-/// The same of 64 bits: a cut of them takes twice as long, a partition a fifth longer.
-pub(crate) const CUT_KEYS_64: usize = 640_000;
+/// Of keys of 32 bits.
+pub(crate) const CUTS_32: Cuts = Cuts {
+    any: [4_000_000, 3_000_000],
+    skewed: [usize::MAX, 12_000_000],
+    few: [10_000_000, 10_000_000],
+};
 
-/// The same by two threads, of which the second has nothing to do until all have been cut once.
-pub(crate) const CUT_KEYS_32_BY_TWO: usize = 1_500_000;
-
-/// And of 64 bits.
-pub(crate) const CUT_KEYS_64_BY_TWO: usize = 250_000;
-
-/// Up to so many bytes of keys alone that a sample shows to be skewed are cut by two threads, too; by one thread
-/// any number.
-pub(crate) const CUT_SKEWED_BYTES_BY_TWO: usize = 24 << 20;
-
-/// The same where hardly any values are in them: then a partition only counts most.
-pub(crate) const CUT_FEW_BYTES: usize = 16 << 20;
-
-/// And by two threads.
-pub(crate) const CUT_FEW_BYTES_BY_TWO: usize = 8 << 20;
+/// Of keys of 64 bits, of which a cut takes twice as long, and a partition a fifth longer.
+pub(crate) const CUTS_64: Cuts = Cuts {
+    any: [640_000, 250_000],
+    skewed: [usize::MAX, 4_000_000],
+    few: [10_000_000, 500_000],
+};
 
 /// How far ahead of what a cut reads, from either end, the machine is told of it. Of skewed keys it mostly reads the same end
 /// for a while, and then the other one.
 pub(crate) const CUT_AHEAD_BYTES: usize = 1 << 10;
+
+/// So many bytes of keys are cut by two workers at once.
+pub(crate) const CUT_SHARED_BYTES: usize = 1 << 20;
 
 /// Fewer keys are not cut to share them.
 pub(crate) const CUT_MIN: usize = 1 << 13;

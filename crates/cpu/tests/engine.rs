@@ -56,7 +56,8 @@ fn plans_keep_within_the_promised_memory() {
     }
 }
 
-/// Many keys alone, spread or not, whatever helps, and where vectors compress with no second place for them.
+/// Many keys alone, spread or not, whatever helps, and where vectors compress without a move to a second place; nor is there one, but for
+/// keys that a sample has to show to be skewed.
 #[test]
 fn many_keys_are_sorted_where_they_lie() {
     let random = |i: usize| {
@@ -74,7 +75,7 @@ fn many_keys_are_sorted_where_they_lie() {
         ("crowds in front", &|i| random(i) >> (i % 4 * 12)),
         ("two crowds", &|i| random(i) >> 30 | (i as u64 & 1) << 63),
     ];
-    fn check<W: Word>(threads: usize, kind: Kind, name: &str, keys: Vec<W>)
+    fn check<W: Word>(threads: usize, kind: Kind, name: &str, keys: Vec<W>, sampled: bool)
     where
         for<'a> WordsMut<'a>: From<&'a mut [W]>,
     {
@@ -97,24 +98,30 @@ fn many_keys_are_sorted_where_they_lie() {
         let report = CpuEngine::new(Some(threads)).run(Task::Keys((&mut found[..]).into()), &spec);
         assert!(found == sorted, "{what}");
         if Instructions::detect() == Instructions::Avx512 {
-            assert!(
-                report.unwrap().workspace_bytes <= threads * (5 << 19),
-                "{what}: memory"
-            );
+            let report = report.unwrap();
+            let once = report.bytes_moved == 2 * size_of_val(&found[..]) as u64;
+            assert!(once || sampled && name == "spread", "{what}: {report:?}");
+            let own = report.workspace_bytes <= threads * (5 << 19);
+            assert!(own || sampled, "{what}: {report:?}");
         }
     }
-    for (kind, threads, n) in [
-        (Kind::Unsigned, 1, 100_003),
-        (Kind::Unsigned, 1, 600_001),
-        (Kind::Unsigned, 2, 66_000),
-        (Kind::Unsigned, 2, 240_007),
-        (Kind::Signed, 1, 200_003),
-        (Kind::Signed, 2, 240_007),
+    for (kind, threads, n, sampled) in [
+        (Kind::Unsigned, 1, 100_003, false),
+        (Kind::Unsigned, 1, 600_001, false),
+        (Kind::Unsigned, 1, 700_001, true),
+        (Kind::Unsigned, 2, 66_000, false),
+        (Kind::Unsigned, 2, 240_007, false),
+        (Kind::Unsigned, 2, 400_009, true),
+        (Kind::Signed, 1, 200_003, false),
+        (Kind::Signed, 1, 700_001, true),
+        (Kind::Signed, 2, 240_007, false),
+        (Kind::Signed, 2, 400_009, true),
     ] {
         for (name, key) in &cases {
-            check(threads, kind, name, (0..n).map(key).collect::<Vec<u64>>());
-            let halves = (0..n).map(|i| (key(i) >> 32) as u32);
-            check(threads, kind, name, halves.collect());
+            let keys: Vec<u64> = (0..n).map(key).collect();
+            let halves: Vec<u32> = keys.iter().map(|key| (key >> 32) as u32).collect();
+            check(threads, kind, name, keys, sampled);
+            check(threads, kind, name, halves, false);
         }
     }
 }
