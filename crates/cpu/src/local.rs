@@ -37,9 +37,9 @@ use crate::source::Sink;
 use crate::tuning::{
     ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
     BUCKETS_PER_WORKER, CUT_SHARED_BYTES, CUTS_32, CUTS_64, Cuts, FIRST_BITS, INSERTION_MAX,
-    LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, PART_CACHES,
-    PARTITION_BITS, PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS,
-    SHARING, SHARING_READ_AGAIN, Sharing,
+    LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, ONE_BYTES, ONE_KEYS_BYTES, PARTITION_BITS,
+    PASSES_BYTES, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64, SAMPLED_BITS, SHARING,
+    SHARING_READ_AGAIN, Sharing,
 };
 use beside::Beside;
 pub(crate) use cut::Cut;
@@ -250,7 +250,7 @@ fn cached_slots_bytes(cache: usize) -> usize {
 
 /// Bytes of slots for a part of many keys alone.
 fn part_slots_bytes() -> usize {
-    (second_cache_bytes().max(LOCAL_CACHE_MIN) * PART_CACHES).min(LOCAL_BYTES)
+    cached_slots_bytes(second_cache_bytes()).min(LOCAL_BYTES)
 }
 
 /// The most bits of a first partition.

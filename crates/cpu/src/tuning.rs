@@ -92,13 +92,10 @@ pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
 /// records of 8 bytes, for a quarter of 16; room for 160,000 pairs of 64 bits each. So 10^8 records need one partition alone.
 pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
-/// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it: so many fourths of the second
-/// level cache, which is as much where that has 2 MiB. Many are sorted in slots of half the width.
+/// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it, and for a part of keys that
+/// are cut: so many fourths of the second level cache, which is as much where that has 2 MiB. Many are sorted in slots of half
+/// the width.
 pub(crate) const LOCAL_CACHE_FOURTHS: usize = 5;
-
-/// And slots for a part of keys alone that are cut: so many times the second level cache, and no more than the above. Of smaller parts there are more
-/// cuts, and of 32 rows of slots, mostly of half the width, a dozen are used.
-pub(crate) const PART_CACHES: usize = 2;
 
 /// But as for a cache of so many bytes where it has less: smaller ones were not tried.
 pub(crate) const LOCAL_CACHE_MIN: usize = 1 << 20;
@@ -123,14 +120,14 @@ pub(crate) struct Cuts {
 
 /// Of keys of 32 bits.
 pub(crate) const CUTS_32: Cuts = Cuts {
-    any: [5_000_000, 3_000_000],
+    any: [4_000_000, 3_000_000],
     skewed: [usize::MAX, 12_000_000],
     few: [10_000_000, 10_000_000],
 };
 
 /// Of keys of 64 bits, of which a cut takes twice as long, and a partition a fifth longer.
 pub(crate) const CUTS_64: Cuts = Cuts {
-    any: [1_000_000, 250_000],
+    any: [640_000, 250_000],
     skewed: [usize::MAX, 4_000_000],
     few: [10_000_000, 500_000],
 };
