@@ -63,9 +63,9 @@ const DOCUMENTS: &[Document] = &[
     Document {
         file: "docs/algorithms/cpu-measured.md",
         tables: &[
-            (4, on_cpu::others),
+            (6, on_cpu::others),
             (1, on_cpu::few),
-            (15, on_cpu::others),
+            (17, on_cpu::others),
             (1, on_cpu::few),
             (5, on_cpu::others),
         ],

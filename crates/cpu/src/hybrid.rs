@@ -649,7 +649,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if measure.shape.is_keys_for_vectors() {
                 classifier.find_common(&sample);
             }
-            if measure.is_cut_by(threads, &classifier) && measure.cut_bytes(threads) <= bytes {
+            if measure.is_cut_by(threads, &classifier) {
+                assert!(measure.cut_bytes(threads) <= bytes);
                 note_stage(&mut report, Stage::Histogram, start);
                 self.cut(&mut report, crew, means, block.start(), start);
                 report.workspace_bytes = bytes;

@@ -115,7 +115,7 @@ impl Shape {
     }
 
     /// Whether `n` records where they are to stay are cut in parts for bins.
-    pub(crate) fn in_parts(self, n: usize) -> bool {
+    fn in_parts(self, n: usize) -> bool {
         self.parts && !bins::fits(n, part_slots_bytes(), self.record)
     }
 
@@ -129,7 +129,7 @@ impl Shape {
         self.cuts(n, threads, |cuts| if few { cuts.few } else { cuts.skewed })
     }
 
-    /// Whether `n` is no more than the most of those that are cut by so many workers. One sorts fewer than parts are in bins.
+    /// Whether `n` is no more than the most of those that are cut by so many workers. One sorts in bins what these take.
     fn cuts(self, n: usize, threads: usize, most: impl Fn(&Cuts) -> [usize; 2]) -> bool {
         let most = most(if self.record == 4 { &CUTS_32 } else { &CUTS_64 });
         let most = most.get(threads - 1).copied().unwrap_or(0);
