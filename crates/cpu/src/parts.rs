@@ -19,7 +19,7 @@ use crate::local::{Cut, Local};
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
 use crate::source::{Sink, Source};
-use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN};
+use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN, CUT_SHARED_BYTES};
 
 /// Keys that lie together, or places for them.
 struct Part<W> {
@@ -28,7 +28,8 @@ struct Part<W> {
     same: Option<W>,
 }
 
-/// Cuts all `n` keys, and leaves the codes that a coder makes of them; and then their parts, until each worker has some of them.
+/// Cuts all `n` keys, and leaves the codes that a coder makes of them; and then their parts, until each worker has some of them. One whom
+/// nobody has joined cuts each part of few keys when it is its turn.
 ///
 /// # Safety
 /// The keys are there and can be cut, and nobody else uses them now.
@@ -53,6 +54,10 @@ unsafe fn cut_for<W: Word, R: Reading<W, After = R>, T: Sync>(
     };
     let mut parts = cut(0..n, coder, crew);
     for _ in 1..(crew.threads() * BUCKETS_PER_WORKER).ilog2() {
+        // Who comes later has half of few; of many, it would hold too much if the system took its core away.
+        if !crew.is_joined() && n * size_of::<W>() < CUT_SHARED_BYTES {
+            break;
+        }
         let mut parted: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
         crew.for_each(&mut parted, |parts| {
             if let [part] = &parts[..]

@@ -205,6 +205,12 @@ impl Crew<'_> {
         true
     }
 
+    /// Whether a helper has joined the caller.
+    pub(crate) fn is_joined(self) -> bool {
+        self.team
+            .is_some_and(|(team, _)| team.is_joined.load(Ordering::Relaxed))
+    }
+
     /// Which worker runs this code; below [`threads`](Self::threads).
     pub(crate) fn worker(self) -> usize {
         match self.team {

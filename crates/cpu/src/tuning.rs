@@ -136,7 +136,7 @@ pub(crate) const CUTS_64: Cuts = Cuts {
 /// for a while, and then the other one.
 pub(crate) const CUT_AHEAD_BYTES: usize = 1 << 10;
 
-/// So many bytes of keys are cut by two workers at once.
+/// So many bytes of keys are cut by two workers at once, and in small parts even if the second one has not come yet.
 pub(crate) const CUT_SHARED_BYTES: usize = 1 << 20;
 
 /// Fewer keys are not cut to share them.
