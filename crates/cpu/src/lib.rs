@@ -25,7 +25,7 @@
 //! | `classify`, `blocks` | the first partition: by a sample, without a count |
 //! | `sample`, `splitters` | some of the codes; buckets chosen by them |
 //! | `sift` | frequent values, counted and not moved |
-//! | `parts` | many keys alone, cut in parts where they lie, which two workers share |
+//! | `parts` | many keys alone, cut in parts where they lie, by one worker or two |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
 //! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, wider `pairs` by numbers, or by `quick` (down to a `block`); where they lie, in parts that a `cut` leaves; or in `passes`; of few values, a `tally` |
 //! | `placing` | places for keys, evenly over a range |

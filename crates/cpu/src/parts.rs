@@ -5,8 +5,9 @@
 //! finish     each part: cut on until bins take it, and sorted there (`local.rs`)                             data → data
 //! ```
 //!
-//! A worker alone finishes all keys at once. Of two, each cuts half of all keys, and then one part or two. Nothing is moved to another
-//! place, and there is no other memory than that for local sorts.
+//! A worker alone finishes all keys at once. Of two, each cuts half of all keys, if these are many, and then a part or two. Few keys the
+//! caller cuts, and if nobody has come by then it finishes the parts. Nothing is moved to another place, and no other memory is used than
+//! that for local sorts.
 
 use std::ops::Range;
 use std::time::Instant;

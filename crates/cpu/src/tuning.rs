@@ -114,7 +114,7 @@ pub(crate) struct Cuts {
     /// If a sample shows that they are not even: a partition would have to search for each one's bucket, and local sorts to cut
     /// most of them.
     pub(crate) skewed: [usize; 2],
-    /// If it shows hardly any values besides: these a partition finds without a search, and only counts.
+    /// If it shows hardly any values: these a partition finds without a search, and only counts.
     pub(crate) few: [usize; 2],
 }
 
