@@ -13,8 +13,10 @@ use sweepsort_core::{Coder, IndexMut, Report, Result, Spec, Word};
 
 use crate::columns::{Columns, Nothing};
 use crate::hybrid::{Means, Sorting};
+use crate::last_step::Entry;
 use crate::pool::Pool;
-use crate::source::{Entry, Numbered, Positions};
+use crate::sink::Positions;
+use crate::source::Numbered;
 use crate::tuning::{CHUNK_MIN, PARALLEL_FROM};
 
 /// Whether positions need 64 bits, and words 128.

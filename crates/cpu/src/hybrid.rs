@@ -22,7 +22,8 @@ use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
 use crate::sample::sample;
 use crate::scratch::Scratch;
-use crate::source::{Codes, Decoded, Sink, Source, Stored};
+use crate::sink::{Codes, Decoded, Sink};
+use crate::source::{Source, Stored};
 use crate::tuning::{
     INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
     STACK_BYTES, Sharing, TIMED_FROM, WAITED_PS_A_KEY,
@@ -279,37 +280,17 @@ fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
     }
 }
 
-/// What is to be done to records that stay where they are before they are sorted, or when they are.
-struct Coding<'a, W, P, S, T> {
-    sorting: &'a Sorting<W, P, S, T>,
-    data: Columns<W, P>,
-    range: Range<usize>,
-    are_sorted: bool,
-}
+/// The making of records, where these are to lie.
+struct Encode<'a, W, P, S, T>(&'a Sorting<W, P, S, T>, Columns<W, P>);
 
-impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Coding<'_, W, P, S, T> {
+impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Encode<'_, W, P, S, T> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
+        let Encode(sorting, data) = self;
         // SAFETY: the caller's promise.
-        unsafe { self.run_any() }
-    }
-}
-
-impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Coding<'_, W, P, S, T> {
-    #[inline(always)]
-    unsafe fn run_any(self) {
-        let (sorting, Range { start, end }) = (self.sorting, self.range);
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self.are_sorted {
-                false => sorting.encode(self.data, start..end),
-                true => sorting
-                    .sink
-                    .done(start, self.data.from(start).keys_mut(end - start)),
-            }
-        }
+        unsafe { sorting.encode(data) }
     }
 }
 
@@ -499,7 +480,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if let Some(run) = self.single_run() {
                 return Some(self.keep(run, Crew::alone()));
             }
-            self.encode(data, 0..self.n);
+            self.encode(data);
             let words = data.keys_mut(self.n);
             let coder = Codec::UNSIGNED.coder();
             let done = few::sort(instructions, words, &coder, few::alone);
@@ -510,14 +491,14 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                     return None;
                 }
             }
-            self.sink.done(0, words);
+            self.sink.last_step(0).take(instructions, words, None);
             Some(done)
         }
     }
 
-    /// What the source makes of some keys to where the records lie.
+    /// What the source makes of all keys to where the records lie.
     #[inline(always)]
-    unsafe fn encode(&self, data: Columns<W, P>, range: Range<usize>) {
+    unsafe fn encode(&self, data: Columns<W, P>) {
         if S::STAYS {
             return;
         }
@@ -527,12 +508,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         // SAFETY: all records are there, and are ours. Payloads lie there already, if there are any.
         unsafe {
             let key = |i| source.record(i, source.code(i)).0;
-            let whole = range.end - range.len() % TOGETHER;
-            for first in (range.start..whole).step_by(TOGETHER) {
+            let whole = self.n - self.n % TOGETHER;
+            for first in (0..whole).step_by(TOGETHER) {
                 let keys: [W; TOGETHER] = std::array::from_fn(|i| key(first + i));
                 to.add(first).cast::<[W; TOGETHER]>().write(keys);
             }
-            for i in whole..range.end {
+            for i in whole..self.n {
                 to.add(i).write(key(i));
             }
         }
@@ -561,11 +542,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let data = self
                 .data
                 .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
-            self.code(means, data, 0..n, false);
+            let local = self.local(means, own);
+            by_vectors::<W, _>(local.instructions(), Encode(self, data))
+                .unwrap_or_else(|Encode(sorting, data)| sorting.encode(data));
             let all = 0..n;
             let records = Pieces::new(data, slice::from_ref(&all));
-            report.passes_run = self.local(means, own).sort(records, data, memory, 0);
-            self.code(means, data, 0..n, true);
+            report.passes_run = local.sort(records, data, memory, 0, 0);
             report.bytes_moved = u64::from(report.passes_run) * 2 * (n * record) as u64;
             if let Some(block) = block {
                 report.workspace_bytes = bytes;
@@ -576,27 +558,6 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             .stages
             .extend(start.map(|start| (Stage::Local, start.elapsed())));
         Ok(report)
-    }
-
-    /// What is to be done to the records of a range before they are sorted, or when they are.
-    pub(crate) unsafe fn code(
-        &self,
-        means: &Means,
-        data: Columns<W, P>,
-        range: Range<usize>,
-        are_sorted: bool,
-    ) {
-        let coding = Coding {
-            sorting: self,
-            data,
-            range,
-            are_sorted,
-        };
-        // SAFETY: the caller's promise.
-        unsafe {
-            by_vectors::<W, _>(means.instructions(self.whole), coding)
-                .unwrap_or_else(|coding| coding.run_any());
-        }
     }
 
     /// Sorts an input of many buckets, or with several workers.

@@ -19,7 +19,8 @@ use crate::room::Room;
 use crate::sample::sample;
 use crate::scan;
 use crate::scatter::{Places, scatter};
-use crate::source::{Sink, Source, Stored};
+use crate::sink::Sink;
+use crate::source::{Source, Stored};
 use crate::tuning::{
     BLOCKS_SHARED_FROM, CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES,
     STRETCH,
@@ -329,9 +330,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 } else {
                     Pieces::new(self.columns(side), &bucket.pieces).within(bucket.limits)
                 };
-                let passes = self.local.sort(from, to, own, bucket.window);
+                let passes = self.local.sort(from, to, own, bucket.window, bucket.start);
                 self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
-                self.done(bucket.start, to, bucket.n, bucket.passes + passes);
+                self.note_passes(bucket.passes + passes);
             }
         });
     }
@@ -523,7 +524,11 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     /// The `n` records from `start` on are in order, at the start of `to`, after so many passes.
     unsafe fn done(&self, start: usize, to: Columns<W, P>, n: usize, passes: u32) {
         // SAFETY: the records are the calling worker's.
-        unsafe { self.local.sink.done(start, to.keys_mut(n)) }
+        unsafe { self.local.take_last_step(start, to, n) }
+        self.note_passes(passes);
+    }
+
+    fn note_passes(&self, passes: u32) {
         self.passes.fetch_max(passes, Ordering::Relaxed);
     }
 }

@@ -32,7 +32,8 @@
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys alone of few codes side by side, as of 8 and 16 bits: counted, not moved |
 //! | `argsort` | the index, sorted with the codes in one word |
-//! | `source`, `reading` | where records come from and go to; a word and its code |
+//! | `source`, `reading` | where records come from; a word and its code |
+//! | `sink`, `last_step` | where they go when they are in order; what is done to their words then |
 //! | `columns`, `room` | what travels: a key and its payload; where partitions leave it |
 //! | `map` | work on each element by itself: fill, collect, permute |
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
@@ -50,6 +51,7 @@ mod job;
 // Machines other than x86-64 have no vectors here yet.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;
+mod last_step;
 mod local;
 mod map;
 mod mend;
@@ -65,6 +67,7 @@ mod scan;
 mod scatter;
 mod scratch;
 mod sift;
+mod sink;
 mod source;
 mod splitters;
 mod tuning;

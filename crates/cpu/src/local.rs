@@ -30,10 +30,11 @@ use crate::classify::BucketBits;
 use crate::columns::{Columns, Limits, Payload, Pieces};
 use crate::instructions::{Instructions, second_cache_bytes, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_any_vectors, by_vectors};
+use crate::last_step::Follow;
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
 use crate::room::Room;
-use crate::source::Sink;
+use crate::sink::Sink;
 use crate::tuning::{
     ANY_BINS_FROM_32, ANY_BINS_FROM_64, BINS_SKIPPED_MAX, BUCKET_BYTES, BUCKET_SLOTS_BYTES,
     BUCKETS_PER_WORKER, CUT_SHARED_BYTES, CUTS_32, CUTS_64, Cuts, FIRST_BITS, INSERTION_MAX,
@@ -303,6 +304,7 @@ impl Crowding {
         to: Columns<W, P>,
         memory: *mut u8,
         bytes: usize,
+        follow: Option<&Follow<W>>,
     ) -> bool {
         if !self.try_bins() {
             return false;
@@ -310,7 +312,7 @@ impl Crowding {
         // SAFETY: the caller's promise, also where there are no limits.
         let sort = |limits| unsafe {
             let from = from.within(limits);
-            in_bins(instructions, from, to, memory, bytes, stores_wait())
+            in_bins(instructions, from, to, memory, bytes, stores_wait(), follow)
         };
         let done = self.limited(from.limits(), sort);
         self.note(done);
@@ -432,43 +434,70 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         n <= self.most
     }
 
-    /// Sorts the records of `from`, stably, into `to`. Returns the most passes that a key took
-    /// part in; an insertion among a few neighbours is none.
+    /// Sorts the records of `from`, stably, into `to`, whose words show a window of their codes, and takes their last step: the
+    /// first one has place `start` in the order. Returns the most passes that a key took part in; an insertion among a few
+    /// neighbours is none.
     ///
     /// # Safety
     /// `to` has room for the records, and is the one piece where they are, or overlaps none; `own` has
-    /// this sort's bytes, and starts on a line; nobody else uses them now.
+    /// this sort's bytes, and starts on a line; nobody else uses them now, nor these records' places.
     pub(crate) unsafe fn sort<P: Payload>(
         &self,
         from: Pieces<'_, W, P>,
         to: Columns<W, P>,
         own: *mut u8,
         window: u32,
+        start: usize,
     ) -> u32
     where
         T: Sink<W, P>,
     {
+        let (n, window, step) = (from.len(), window + 1, self.sink.last_step(start));
+        // SAFETY: the caller's promise.
+        unsafe {
+            if const { !T::REWORDS } || window >= self.sink.windows() {
+                let passes = self.order(from, to, own, None);
+                step.take(self.instructions, to.keys_mut(n), None);
+                return passes;
+            }
+            let follow = Follow::new(step, self.mask);
+            let mut passes = self.order(from, to, own, follow.as_ref());
+            let is_taken = follow.as_ref().and_then(Follow::is_taken);
+            let take = || step.take(self.instructions, to.keys_mut(n), Some(self.mask));
+            if !is_taken.unwrap_or_else(take) {
+                passes = passes.max(self.settle(to, n, own, window));
+                step.take(self.instructions, to.keys_mut(n), None);
+            }
+            passes
+        }
+    }
+
+    /// Sorts the records by what their words show, as [`sort`](Self::sort) does, and has words followed, if it can.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn order<P: Payload>(
+        &self,
+        from: Pieces<'_, W, P>,
+        to: Columns<W, P>,
+        own: *mut u8,
+        follow: Option<&Follow<W>>,
+    ) -> u32 {
         let n = from.len();
         // SAFETY: the caller's promise.
         unsafe {
-            let passes =
-                if const { R::CODES } && n > INSERTION_MAX && self.by_vectors(from, to, own) {
-                    1
-                } else {
-                    let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
-                    let room = Columns::new(own.cast(), payloads, from.payload());
-                    let mut tables = Tables::new();
-                    let passes = Passes {
-                        reading: self.reading,
-                        mask: self.mask,
-                        fetches: stores_wait(),
-                    };
-                    passes.sort(from, to, room, &mut tables)
-                };
-            if const { T::REWORDS } && window + 1 < self.sink.windows() {
-                return passes.max(self.settle(to, n, own, window + 1));
+            if const { R::CODES } && n > INSERTION_MAX && self.by_vectors(from, to, own, follow) {
+                return 1;
             }
-            passes
+            let payloads = own.add((n * size_of::<W>()).next_multiple_of(16));
+            let room = Columns::new(own.cast(), payloads, from.payload());
+            let mut tables = Tables::new();
+            let passes = Passes {
+                reading: self.reading,
+                mask: self.mask,
+                fetches: stores_wait(),
+            };
+            passes.sort(from, to, room, &mut tables)
         }
     }
 
@@ -529,6 +558,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         from: Pieces<'_, W, P>,
         to: Columns<W, P>,
         own: *mut u8,
+        follow: Option<&Follow<W>>,
     ) -> bool {
         let n = from.len();
         if !self.shape.takes_bins(n) {
@@ -560,7 +590,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 return true;
             }
             let crowding = &self.crowding;
-            crowding.in_bins(self.instructions, from, to, own, self.bytes) || (!few && quick())
+            crowding.in_bins(self.instructions, from, to, own, self.bytes, follow)
+                || (!few && quick())
         }
     }
 
@@ -615,11 +646,28 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             debug_assert!(coder.is_none());
             let all = 0..n;
             let records = Pieces::new(part, slice::from_ref(&all));
-            if is_large || !self.by_vectors(records, part, own) {
+            if is_large || !self.by_vectors(records, part, own, None) {
                 part.keys_mut(n).sort_unstable();
             }
         }
         done(range);
+    }
+
+    /// Takes the last step of `n` records in order, of which the first has place `start`.
+    ///
+    /// # Safety
+    /// They lie at `records`, and nobody else uses them now, nor their places.
+    pub(crate) unsafe fn take_last_step<P: Payload>(
+        &self,
+        start: usize,
+        records: Columns<W, P>,
+        n: usize,
+    ) where
+        T: Sink<W, P>,
+    {
+        let step = self.sink.last_step(start);
+        // SAFETY: the caller's promise.
+        unsafe { step.take(self.instructions, records.keys_mut(n), None) };
     }
 
     /// Sorts each run of records that tie in what their words show by another window of their codes.
@@ -644,7 +692,10 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 }
                 let all = 0..n;
                 let records = Pieces::new(run, slice::from_ref(&all));
-                passes = passes.max(self.sort(records, run, own, window));
+                passes = passes.max(self.order(records, run, own, None));
+                if window + 1 < self.sink.windows() {
+                    passes = passes.max(self.settle(run, n, own, window + 1));
+                }
             });
         }
         passes
@@ -734,6 +785,7 @@ unsafe fn in_bins<W: Word, P: Payload>(
     memory: *mut u8,
     bytes: usize,
     fetches: bool,
+    follow: Option<&Follow<W>>,
 ) -> bool {
     let bucket = bins::Bucket {
         from,
@@ -741,6 +793,7 @@ unsafe fn in_bins<W: Word, P: Payload>(
         memory,
         bytes,
         fetches,
+        follow,
     };
     // SAFETY: the caller's promise.
     unsafe { by_any_vectors::<W, _>(instructions, bucket) }.unwrap_or(false)
@@ -807,6 +860,7 @@ mod tests {
                 start.add(start.align_offset(64)),
                 room,
                 fetches,
+                None,
             )
         };
         assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
@@ -1058,7 +1112,7 @@ mod tests {
             let records = Pieces::new(columns, &[0..1, 1..2]);
             let best = Instructions::detect();
             // SAFETY: the columns have two records, and the memory has its bytes.
-            let done = unsafe { in_bins(best, records, columns, start, bytes, false) };
+            let done = unsafe { in_bins(best, records, columns, start, bytes, false, None) };
             assert!(!done, "{bytes} bytes");
         }
     }

@@ -24,7 +24,8 @@ use crate::job;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::mend::Moves;
 use crate::pool::Crew;
-use crate::source::{Ranks, Sink, Source};
+use crate::sink::Sink;
+use crate::source::{Ranks, Source};
 use crate::tuning::{ORDER_FROM, OUT_ALLOWED, OUT_ONE_IN, OUT_TOGETHER};
 
 /// What order an input has.

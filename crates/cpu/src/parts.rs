@@ -19,7 +19,8 @@ use crate::hybrid::{Means, Sorting, note_stage};
 use crate::local::{Cut, Local};
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
-use crate::source::{Sink, Source};
+use crate::sink::Sink;
+use crate::source::Source;
 use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN, CUT_SHARED_BYTES};
 
 /// Keys that lie together, or places for them.
@@ -123,18 +124,20 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         let coder = self.source.coder();
         // SAFETY: all keys are there, and are ours. Parts do not overlap, and a worker's memory is its own.
         unsafe {
-            let decode = |part| self.code(means, data, part, true);
+            let done = |part: Range<usize>| {
+                local.take_last_step(part.start, data.from(part.start), part.len());
+            };
             if crew.threads() == 1 {
-                local.sort_parts(data, 0..n, memory.at(0), coder.as_ref(), &decode);
+                local.sort_parts(data, 0..n, memory.at(0), coder.as_ref(), &done);
             } else {
                 let keys = Shared(data.keys_start());
                 let mut parts = cut_for(crew, &local, keys, n, coder.as_ref());
                 note_stage(report, Stage::Scatter, start);
                 crew.for_each(&mut parts, |Part { keys, same }| match *same {
-                    Some(key) => data.fill_keys(keys.clone(), key, decode),
+                    Some(key) => data.fill_keys(keys.clone(), key, done),
                     None => {
                         let own = memory.at(crew.worker() * own);
-                        local.sort_parts(data, keys.clone(), own, None, &decode);
+                        local.sort_parts(data, keys.clone(), own, None, &done);
                     }
                 });
             }

@@ -21,7 +21,8 @@ use crate::job;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::order::fails;
 use crate::pool::{Crew, Shared};
-use crate::source::{Ranks, Sink, Source, reverse};
+use crate::sink::{Sink, reverse};
+use crate::source::{Ranks, Source};
 
 /// Keys that ascend, or descend.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,8 +82,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             crew.for_each(&mut job::stretches(n, crew), |part| {
                 let (from, to) = (room.at(part.start), data.at(part.start));
                 from.copy_to_nonoverlapping(to, part.len());
+                let keys = std::slice::from_raw_parts_mut(to, part.len());
                 self.sink
-                    .done(part.start, std::slice::from_raw_parts_mut(to, part.len()));
+                    .last_step(part.start)
+                    .take(instructions, keys, None);
             });
         }
         means.scratch.give(block);

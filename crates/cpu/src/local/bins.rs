@@ -29,6 +29,7 @@ use crate::columns::{
 };
 use crate::instructions::wide_steps_are_two;
 use crate::lanes::{AnyVectored, Keys, Sorted};
+use crate::last_step::Follow;
 use crate::placing::{Placing, STRIP};
 use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES, ROWS_12_LANES};
 
@@ -101,6 +102,8 @@ pub(super) struct Bucket<'a, W, P> {
     pub(super) bytes: usize,
     /// Whether slots are fetched before they are written, where they are not all in a first level cache.
     pub(super) fetches: bool,
+    /// What follows words that come in order, if they are alone.
+    pub(super) follow: Option<&'a Follow<W>>,
 }
 
 impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
@@ -159,6 +162,7 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
                 n,
                 fetches,
                 moves,
+                follow: self.follow.map(Follow::cast),
             };
             if const { P::NONE }
                 && let Some(slots) = Slots::<L::Rests, P>::new(n, memory, bytes, payload)
@@ -203,6 +207,7 @@ struct Spread<'a, W, P> {
     fetches: bool,
     /// Whether they do not stay where they are.
     moves: bool,
+    follow: Option<&'a Follow<W>>,
 }
 
 impl<W: Word, P: Payload> Spread<'_, W, P> {
@@ -235,14 +240,23 @@ impl<W: Word, P: Payload> Spread<'_, W, P> {
                     ahead,
                 }),
             };
-            if all {
-                L::apart(CollectAll {
+            if !all {
+                return false;
+            }
+            if const { P::NONE && W::BITS == 64 } && self.follow.is_some() {
+                L::apart(CollectAll::<_, _, _, _, true> {
+                    records,
+                    slots,
+                    filled,
+                });
+            } else {
+                L::apart(CollectAll::<_, _, _, _, false> {
                     records,
                     slots,
                     filled,
                 });
             }
-            all
+            true
         }
     }
 }
@@ -270,31 +284,43 @@ impl<W: Word, S: Sorted, P: Payload, const FETCHES: bool> AnyVectored
     }
 }
 
-/// The second half.
-struct CollectAll<'a, W, S: Sorted, P, C> {
+/// The second half. `FOLLOWS` if something follows what comes in order.
+struct CollectAll<'a, W, S: Sorted, P, C, const FOLLOWS: bool> {
     records: &'a Spread<'a, W, P>,
     slots: Slots<S, P>,
     filled: &'a C,
 }
 
-impl<W: Word, S: Sorted, P: Payload, C: Collect<W, P>> AnyVectored for CollectAll<'_, W, S, P, C> {
+impl<W: Word, S: Sorted, P: Payload, C: Collect<W, P>, const FOLLOWS: bool> AnyVectored
+    for CollectAll<'_, W, S, P, C, FOLLOWS>
+{
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Keys>(self) {
         let (records, slots) = (self.records, self.slots);
+        let follow = records.follow.filter(|_| FOLLOWS);
+        let mut behind = follow.map(|follow| follow.behind(records.to.keys_start()));
         let mut done = 0;
         for bin in (0..slots.bins).step_by(S::LANES) {
             // SAFETY: the caller's promise.
             unsafe {
                 let sum = slots.sum(bin);
                 let to = records.to.from(done);
-                if records.moves {
+                // What is followed is in the caches.
+                if records.moves && behind.is_none() {
                     to.fetch(AHEAD..AHEAD + sum);
                 }
                 self.filled.collect(bin, to, sum, records.n - done);
                 done += sum;
+                if let Some(behind) = &mut behind {
+                    behind.follow(done);
+                }
             }
+        }
+        if let Some(behind) = behind {
+            // SAFETY: the caller's promise.
+            unsafe { behind.end(done) }
         }
     }
 }
