@@ -47,6 +47,7 @@ pub(crate) use cut::Cut;
 use joined::Joined;
 use pairs::Pairs;
 use passes::{Passes, Tables};
+pub(crate) use quick::depth;
 
 /// Records, as a local sort sees them.
 #[derive(Clone, Copy)]
@@ -405,19 +406,26 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         self.shape.partition_bits(n, crew.threads(), self.bytes)
     }
 
-    /// Cuts `n` keys alone about one of them, where they lie, and leaves their codes, if these are what a coder makes of them; by
+    /// Whether `n` keys where they are to stay are cut in parts for bins.
+    pub(crate) fn in_parts(&self, n: usize) -> bool {
+        self.shape.in_parts(n)
+    }
+
+    /// Cuts some keys alone about one of them, where they lie, and leaves their codes, if these are what a coder makes of them; by
     /// one worker, or two if they are many.
     ///
     /// # Safety
     /// Such keys can be cut in parts. They are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN), and nobody else uses them now.
-    pub(crate) unsafe fn cut(
+    pub(crate) unsafe fn cut<P: Payload>(
         &self,
-        start: *mut W,
-        n: usize,
+        keys: Columns<W, P>,
+        range: Range<usize>,
         coder: Option<&Coder<W>>,
         crew: Crew<'_>,
     ) -> Cut<W> {
-        let start = Shared(start);
+        let n = range.len();
+        // SAFETY: the caller's promise.
+        let start = Shared(unsafe { keys.from(range.start) }.keys_start());
         let keys = cut::Keys { start, n, coder };
         // SAFETY: the caller's promise.
         let cut = unsafe {
@@ -426,7 +434,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
                 false => keys.cut(self.instructions),
             }
         };
-        cut.expect("vectors for keys that are cut")
+        let Cut { same, pivot } = cut.expect("vectors for keys that are cut");
+        Cut {
+            same: range.start + same.start..range.start + same.end,
+            pivot,
+        }
     }
 
     /// Whether a bucket is small enough.
@@ -630,18 +642,11 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             let part = keys.from(start);
             let is_large = self.shape.in_parts(n);
             if is_large && depth > 0 {
-                let Cut { same, pivot } = self.cut(part.keys_start(), n, coder, Crew::alone());
-                let (less, greater) = (start + same.start, start + same.end);
-                self.sort_parts_within(keys, start..less, own, None, done, depth - 1);
-                keys.fill_keys(less..greater, pivot, done);
-                return self.sort_parts_within(
-                    keys,
-                    greater..range.end,
-                    own,
-                    None,
-                    done,
-                    depth - 1,
-                );
+                let (end, depth) = (range.end, depth - 1);
+                let Cut { same, pivot } = self.cut(keys, range, coder, Crew::alone());
+                self.sort_parts_within(keys, start..same.start, own, None, done, depth);
+                self.sort_parts_within(keys, same.end..end, own, None, done, depth);
+                return keys.fill_keys(same, pivot, done);
             }
             debug_assert!(coder.is_none());
             let all = 0..n;

@@ -1,78 +1,201 @@
 //! Many keys alone, sorted where they lie by one worker or two.
 //!
 //! ```text
-//! cut        all keys, then each part, about a pivot (`local/cut.rs`), until each worker has some parts      data → data
-//! finish     each part: cut on until bins take it, and sorted there (`local.rs`)                             data → data
+//! cut        all keys, then each part, about a pivot (`local/cut.rs`), until it is small         data → data
+//! finish     a small part: cut on until bins take it, and sorted there (`local.rs`)              data → data
 //! ```
 //!
-//! A worker alone finishes all keys at once. Of two, each cuts half of all keys, if these are many, and then a part or two. Few keys the
-//! caller cuts, and if nobody has come by then it finishes the parts. Nothing is moved to another place, and no other memory is used than
-//! that for local sorts.
+//! A worker alone finishes all keys at once. Two cut half of all keys each, if these are many. Then each takes a part that nobody has
+//! begun, cuts it, leaves what is greater to whoever is free, and goes on with what is less, which its caches have. Who comes late finds
+//! a large part, for he takes the one that was left first. Nothing is moved to another place, and no other memory is used than that for
+//! local sorts.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use sweepsort_core::{Coder, Report, Result, Stage, Word};
 
-use crate::columns::Payload;
+use crate::columns::{Columns, Payload};
 use crate::hybrid::{Means, Sorting, note_stage};
-use crate::local::{Cut, Local};
-use crate::pool::{Crew, Shared};
+use crate::local::{Cut, Local, depth};
+use crate::pool::{Crew, Shared, Turn, lock, spin};
 use crate::reading::Reading;
 use crate::sink::Sink;
 use crate::source::Source;
 use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN, CUT_SHARED_BYTES};
 
+/// Fewer keys than a worker sorts in a [turn](Turn).
+const TURN_KEYS: usize = 1 << 17;
+
 /// Keys that lie together, or places for them.
-struct Part<W> {
+struct Part<'a, W> {
     keys: Range<usize>,
     /// What all of them are; not yet written then.
     same: Option<W>,
+    /// What makes their codes, if it has not.
+    coder: Option<&'a Coder<W>>,
+    /// How often they may be cut to be shared.
+    depth: usize,
 }
 
-/// Cuts all `n` keys, and leaves the codes that a coder makes of them; and then their parts, until each worker has some of them. One whom
-/// nobody has joined cuts each part of few keys when it is its turn.
-///
-/// # Safety
-/// The keys are there and can be cut, and nobody else uses them now.
-unsafe fn cut_for<W: Word, R: Reading<W, After = R>, T: Sync>(
-    crew: Crew<'_>,
-    local: &Local<W, R, T>,
-    keys: Shared<W>,
+/// Parts that nobody has begun.
+struct Open<'a, W> {
+    parts: Vec<Part<'a, W>>,
+    /// How many workers cut one, and may leave more.
+    cutting: usize,
+}
+
+/// The parts of all keys.
+struct Parts<'a, W, P, R, T> {
+    local: &'a Local<W, R, T>,
+    data: Columns<W, P>,
+    /// The workers' own memory, so many bytes each.
+    memory: Shared<u8>,
+    own: usize,
+    crew: Crew<'a>,
+    /// How many keys there are.
     n: usize,
-    coder: Option<&Coder<W>>,
-) -> Vec<Part<W>> {
-    let some = |keys| Part { keys, same: None };
-    let cut = |part: Range<usize>, coder, crew| {
-        // SAFETY: the caller's promise; parts do not overlap.
-        let Cut { same, pivot } =
-            unsafe { local.cut(keys.at(part.start), part.len(), coder, crew) };
-        let (less, greater) = (part.start + same.start, part.start + same.end);
-        let same = Part {
-            keys: less..greater,
-            same: Some(pivot),
-        };
-        vec![some(part.start..less), same, some(greater..part.end)]
-    };
-    let mut parts = cut(0..n, coder, crew);
-    for _ in 1..(crew.threads() * BUCKETS_PER_WORKER).ilog2() {
-        // Who comes later has half of few; of many, it would hold too much if the system took its core away.
-        if !crew.is_joined() && n * size_of::<W>() < CUT_SHARED_BYTES {
-            break;
-        }
-        let mut parted: Vec<_> = parts.into_iter().map(|part| vec![part]).collect();
-        crew.for_each(&mut parted, |parts| {
-            if let [part] = &parts[..]
-                && part.same.is_none()
-                && part.keys.len() >= CUT_MIN
-            {
-                *parts = cut(part.keys.clone(), None, Crew::alone());
+    open: Mutex<Open<'a, W>>,
+}
+
+impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a, W, P, R, T> {
+    /// Finishes parts until there are none, and nobody leaves any; or, for a helper, until its turn is over.
+    ///
+    /// # Safety
+    /// The keys of open parts are there and can be cut, and nobody else uses them now.
+    unsafe fn visit(&self, worker: usize) {
+        let turn = Turn::begin();
+        while worker == 0 || !turn.is_over() {
+            let mut open = lock(&self.open);
+            // What was left last is in the caches of who left it.
+            let part = match worker {
+                0 => open.parts.pop(),
+                _ if open.parts.is_empty() => None,
+                _ => Some(open.parts.remove(0)),
+            };
+            let Some(part) = part else {
+                if open.cutting == 0 {
+                    return;
+                }
+                drop(open);
+                spin(|| {
+                    let open = lock(&self.open);
+                    open.cutting == 0 || !open.parts.is_empty()
+                });
+                continue;
+            };
+            let cutting = part.same.is_none() && self.is_shared(&part);
+            open.cutting += usize::from(cutting);
+            drop(open);
+            let cutting = cutting.then(|| Cutting(&self.open));
+            // SAFETY: the caller's promise; the part is this worker's alone.
+            unsafe {
+                match part.same {
+                    Some(key) => self.fill(part.keys, key),
+                    None => {
+                        let part = self.cut(part);
+                        drop(cutting);
+                        self.finish(part, worker);
+                    }
+                }
             }
-        });
-        parts = parted.into_iter().flatten().collect();
-        parts.retain(|part| !part.keys.is_empty());
+        }
     }
-    parts
+
+    /// Whether a part is cut to be shared: all keys are; others, if somebody is there for what is left, or bins would not take them.
+    fn is_shared(&self, part: &Part<'a, W>) -> bool {
+        let n = part.keys.len();
+        let is_wanted = n == self.n || self.crew.is_joined() || self.local.in_parts(n);
+        n > self.most() && part.depth > 0 && is_wanted
+    }
+
+    /// The most keys that are one worker's in any case: an even share, with some to spare.
+    fn most(&self) -> usize {
+        let shares = self.crew.threads() * BUCKETS_PER_WORKER;
+        (self.n / shares / 3 * 4).max(CUT_MIN)
+    }
+
+    /// Cuts a part until what is less is small, which it returns, and leaves what is greater.
+    ///
+    /// # Safety
+    /// As [`visit`](Self::visit).
+    unsafe fn cut(&self, mut part: Part<'a, W>) -> Part<'a, W> {
+        while self.is_shared(&part) {
+            // SAFETY: the caller's promise.
+            let [less, greater] = unsafe {
+                let keys = part.keys.clone();
+                let cut = self.local.cut(self.data, keys, part.coder, Crew::alone());
+                self.sides(&part, cut)
+            };
+            lock(&self.open).parts.push(greater);
+            part = less;
+        }
+        part
+    }
+
+    /// What a cut of a part leaves: what is less, and what is greater. Keys that are the pivot are written, or left if they are many.
+    ///
+    /// # Safety
+    /// As [`visit`](Self::visit).
+    unsafe fn sides(&self, part: &Part<'a, W>, cut: Cut<W>) -> [Part<'a, W>; 2] {
+        let Cut { same, pivot } = cut;
+        let side = |keys| Part {
+            keys,
+            same: None,
+            coder: None,
+            depth: part.depth - 1,
+        };
+        let sides = [part.keys.start..same.start, same.end..part.keys.end].map(side);
+        if same.len() > self.most() {
+            lock(&self.open).parts.push(Part {
+                same: Some(pivot),
+                ..side(same)
+            });
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.fill(same, pivot) }
+        }
+        sides
+    }
+
+    /// Writes keys that are all the same.
+    unsafe fn fill(&self, places: Range<usize>, key: W) {
+        // SAFETY: the caller's promise.
+        unsafe { self.data.fill_keys(places, key, |some| self.done(some)) }
+    }
+
+    /// Sorts a part.
+    unsafe fn finish(&self, part: Part<'a, W>, worker: usize) {
+        if part.keys.is_empty() {
+            return;
+        }
+        // SAFETY: the caller's promise, and the memory is the worker's.
+        unsafe {
+            let own = self.memory.at(worker * self.own);
+            let done = |some| self.done(some);
+            self.local
+                .sort_parts(self.data, part.keys, own, part.coder, &done);
+        }
+    }
+
+    /// Some keys are in order.
+    fn done(&self, keys: Range<usize>) {
+        // SAFETY: they are the worker's.
+        unsafe {
+            let records = self.data.from(keys.start);
+            self.local.take_last_step(keys.start, records, keys.len());
+        }
+    }
+}
+
+/// A worker that cuts a part, until this is dropped.
+struct Cutting<'a, 'b, W>(&'a Mutex<Open<'b, W>>);
+
+impl<W> Drop for Cutting<'_, '_, W> {
+    fn drop(&mut self) {
+        lock(self.0).cutting -= 1;
+    }
 }
 
 impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
@@ -117,29 +240,42 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         memory: *mut u8,
         start: Instant,
     ) {
-        let n = self.n;
+        let (n, threads) = (self.n, crew.threads());
         let data = self.data.expect("keys that lie in memory");
         let own = self.measure(means).cut_bytes(1);
-        let (local, memory) = (self.local(means, own), Shared(memory));
-        let coder = self.source.coder();
-        // SAFETY: all keys are there, and are ours. Parts do not overlap, and a worker's memory is its own.
+        let (local, coder) = (self.local(means, own), self.source.coder());
+        let parts = Parts {
+            local: &local,
+            data,
+            memory: Shared(memory),
+            own,
+            crew,
+            n,
+            open: Mutex::new(Open {
+                parts: Vec::new(),
+                cutting: 0,
+            }),
+        };
+        let all = Part {
+            keys: 0..n,
+            same: None,
+            coder: coder.as_ref(),
+            depth: depth(n),
+        };
+        // SAFETY: all keys are there, and are ours.
         unsafe {
-            let done = |part: Range<usize>| {
-                local.take_last_step(part.start, data.from(part.start), part.len());
-            };
-            if crew.threads() == 1 {
-                local.sort_parts(data, 0..n, memory.at(0), coder.as_ref(), &done);
+            if threads == 1 {
+                parts.finish(all, 0);
             } else {
-                let keys = Shared(data.keys_start());
-                let mut parts = cut_for(crew, &local, keys, n, coder.as_ref());
-                note_stage(report, Stage::Scatter, start);
-                crew.for_each(&mut parts, |Part { keys, same }| match *same {
-                    Some(key) => data.fill_keys(keys.clone(), key, done),
-                    None => {
-                        let own = memory.at(crew.worker() * own);
-                        local.sort_parts(data, keys.clone(), own, None, &done);
-                    }
-                });
+                if n * size_of::<W>() >= CUT_SHARED_BYTES {
+                    let cut = local.cut(data, 0..n, all.coder, crew);
+                    let [less, greater] = parts.sides(&all, cut);
+                    lock(&parts.open).parts.extend([greater, less]);
+                } else {
+                    lock(&parts.open).parts.push(all);
+                }
+                let visits = threads * (1 + n / TURN_KEYS);
+                crew.for_each(&mut vec![(); visits], |()| parts.visit(crew.worker()));
             }
         }
         note_stage(report, Stage::Local, start);

@@ -477,12 +477,12 @@ impl Team {
         if !self.is_joined.swap(true, Ordering::Relaxed) {
             self.note_delay();
         }
-        let mut turn = Instant::now();
+        let mut turn = Turn::begin();
         while !board.left {
-            if turn.elapsed() > TURN {
+            if turn.is_over() {
                 drop(board);
                 thread::yield_now();
-                turn = Instant::now();
+                turn = Turn::begin();
                 board = lock(&self.board);
                 continue;
             }
@@ -494,7 +494,7 @@ impl Team {
                 unsafe {
                     (*work).inside.fetch_add(1, Ordering::Relaxed);
                     drop(board);
-                    (*work).run(worker, || turn.elapsed() <= TURN);
+                    (*work).run(worker, || !turn.is_over());
                     let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
                     // From here on the work may be gone.
                     board = lock(&self.board);
@@ -556,9 +556,23 @@ impl Team {
     }
 }
 
+/// How long a helper works before it offers its core to others.
+pub(crate) struct Turn(Instant);
+
+impl Turn {
+    /// One that begins now.
+    pub(crate) fn begin() -> Self {
+        Turn(Instant::now())
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.elapsed() > TURN
+    }
+}
+
 /// Waits a little for something to be so, and soon lets others have the core meanwhile: it may be one of them that is
 /// waited for. Returns whether it is.
-fn spin(so: impl Fn() -> bool) -> bool {
+pub(crate) fn spin(so: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     loop {
         for _ in 0..64 {
@@ -577,8 +591,8 @@ fn spin(so: impl Fn() -> bool) -> bool {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What it holds is whole also where somebody has panicked.
+/// Locks a mutex: what it holds is whole also where somebody has panicked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -235,7 +235,7 @@ impl<W> Keys<W> {
 }
 
 /// How often a part may be cut out of a part of `n` keys: twice as often as by even halves.
-pub(super) fn depth(n: usize) -> usize {
+pub(crate) fn depth(n: usize) -> usize {
     (2 * n.max(1).ilog2() as usize).min(DEPTH_MAX)
 }
 
