@@ -120,15 +120,15 @@ pub(crate) struct Cuts {
 
 /// Of keys of 32 bits.
 pub(crate) const CUTS_32: Cuts = Cuts {
-    any: [4_000_000, 3_000_000],
-    skewed: [usize::MAX, 12_000_000],
-    few: [10_000_000, 10_000_000],
+    any: [4_000_000, 4_000_000],
+    skewed: [usize::MAX, usize::MAX],
+    few: [10_000_000, 20_000_000],
 };
 
 /// Of keys of 64 bits, of which a cut takes twice as long, and a partition a fifth longer.
 pub(crate) const CUTS_64: Cuts = Cuts {
     any: [640_000, 250_000],
-    skewed: [usize::MAX, 4_000_000],
+    skewed: [usize::MAX, usize::MAX],
     few: [10_000_000, 500_000],
 };
 
