@@ -122,13 +122,13 @@ pub(crate) struct Cuts {
 pub(crate) const CUTS_32: Cuts = Cuts {
     any: [4_000_000, 4_000_000],
     skewed: [usize::MAX, usize::MAX],
-    few: [10_000_000, 20_000_000],
+    few: [10_000_000, 10_000_000],
 };
 
 /// Of keys of 64 bits, of which a cut takes twice as long, and a partition a fifth longer.
 pub(crate) const CUTS_64: Cuts = Cuts {
     any: [640_000, 250_000],
-    skewed: [usize::MAX, usize::MAX],
+    skewed: [usize::MAX, 6_000_000],
     few: [10_000_000, 500_000],
 };
 
