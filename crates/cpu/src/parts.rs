@@ -25,7 +25,7 @@ use crate::sink::Sink;
 use crate::source::Source;
 use crate::tuning::{BUCKETS_PER_WORKER, CUT_MIN, CUT_SHARED_BYTES};
 
-/// Fewer keys than a worker sorts in a [turn](Turn).
+/// Fewer keys than a worker mostly sorts in a [turn](Turn).
 const TURN_KEYS: usize = 1 << 17;
 
 /// Keys that lie together, or places for them.
@@ -85,7 +85,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
                 });
                 continue;
             };
-            let cutting = part.same.is_none() && self.is_shared(&part);
+            let cutting = part.same.is_none() && part.keys.len() > self.most();
             open.cutting += usize::from(cutting);
             drop(open);
             let cutting = cutting.then(|| Cutting(&self.open));
@@ -276,10 +276,80 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 }
                 let visits = threads * (1 + n / TURN_KEYS);
                 crew.for_each(&mut vec![(); visits], |()| parts.visit(crew.worker()));
+                // All visits may have been a helper's, whose turns ended with parts left.
+                parts.visit(0);
             }
         }
         note_stage(report, Stage::Local, start);
         report.passes_run = 1;
         report.bytes_moved = 2 * (n * self.record_bytes()) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Nothing;
+    use crate::instructions::Instructions;
+    use crate::local::Shape;
+    use crate::pool::Pool;
+    use crate::reading::Plain;
+    use crate::sink::Codes;
+
+    /// What a helper leaves when its turn ends is there for the caller: after as many turns as it takes nothing is left, and keys
+    /// are in order, whoever finished them.
+    #[test]
+    fn turns_leave_parts() {
+        let kinds: [fn(u32) -> u32; 3] = [
+            |i| i.wrapping_mul(0x9e37_79b9),
+            |i| i.wrapping_mul(0x9e37_79b9) >> 29,
+            |i| i.wrapping_mul(0x9e37_79b9) & i.wrapping_mul(0x85eb_ca6b) & 0xffff,
+        ];
+        for key in kinds {
+            for visitors in [&[1, 0][..], &[0], &[1; 1000]] {
+                let n = 1_000_000;
+                let mut keys: Vec<u32> = (0..n as u32).map(key).collect();
+                let mut expected = keys.clone();
+                expected.sort_unstable();
+                let shape = Shape::new(Instructions::detect(), true, 4, 0);
+                if !shape.is_cut(n, 2) {
+                    return;
+                }
+                let own = shape.bytes(n);
+                let mut memory = vec![0u128; 2 * own / 16 + 4];
+                let memory: *mut u8 = memory.as_mut_ptr().cast();
+                let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
+                let sink = Codes(data);
+                let local = Local::new(Instructions::detect(), shape, own, Plain, u32::MAX, sink);
+                let pool = Pool::new(Some(2));
+                let sorted = pool.enter(true, |crew| {
+                    let parts = Parts {
+                        local: &local,
+                        data,
+                        memory: Shared(memory.wrapping_add(memory.align_offset(64))),
+                        own,
+                        crew,
+                        n,
+                        open: Mutex::new(Open {
+                            parts: vec![Part {
+                                keys: 0..n,
+                                same: None,
+                                coder: None,
+                                depth: depth(n),
+                            }],
+                            cutting: 0,
+                        }),
+                    };
+                    for &visitor in visitors {
+                        // SAFETY: the keys and the memory are there.
+                        unsafe { parts.visit(visitor) }
+                    }
+                    let Open { parts, cutting } = parts.open.into_inner().unwrap();
+                    assert_eq!((parts.len(), cutting), (0, 0), "{visitors:?}");
+                });
+                sorted.unwrap();
+                assert!(keys == expected, "{visitors:?}");
+            }
+        }
     }
 }
