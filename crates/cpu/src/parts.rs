@@ -296,6 +296,8 @@ mod tests {
     use crate::reading::Plain;
     use crate::sink::Codes;
 
+    const N: usize = 1_000_000;
+
     /// What a helper leaves when its turn ends is there for the caller: after as many turns as it takes nothing is left, and keys
     /// are in order, whoever finished them.
     #[test]
@@ -305,51 +307,56 @@ mod tests {
             |i| i.wrapping_mul(0x9e37_79b9) >> 29,
             |i| i.wrapping_mul(0x9e37_79b9) & i.wrapping_mul(0x85eb_ca6b) & 0xffff,
         ];
-        for key in kinds {
-            for visitors in [&[1, 0][..], &[0], &[1; 1000]] {
-                let n = 1_000_000;
-                let mut keys: Vec<u32> = (0..n as u32).map(key).collect();
-                let mut expected = keys.clone();
-                expected.sort_unstable();
-                let shape = Shape::new(Instructions::detect(), true, 4, 0);
-                if !shape.is_cut(n, 2) {
-                    return;
-                }
-                let own = shape.bytes(n);
-                let mut memory = vec![0u128; 2 * own / 16 + 4];
-                let memory: *mut u8 = memory.as_mut_ptr().cast();
-                let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
-                let sink = Codes(data);
-                let local = Local::new(Instructions::detect(), shape, own, Plain, u32::MAX, sink);
-                let pool = Pool::new(Some(2));
-                let sorted = pool.enter(true, |crew| {
-                    let parts = Parts {
-                        local: &local,
-                        data,
-                        memory: Shared(memory.wrapping_add(memory.align_offset(64))),
-                        own,
-                        crew,
-                        n,
-                        open: Mutex::new(Open {
-                            parts: vec![Part {
-                                keys: 0..n,
-                                same: None,
-                                coder: None,
-                                depth: depth(n),
-                            }],
-                            cutting: 0,
-                        }),
-                    };
-                    for &visitor in visitors {
-                        // SAFETY: the keys and the memory are there.
-                        unsafe { parts.visit(visitor) }
+        for instructions in Instructions::all() {
+            let shape = Shape::new(instructions, true, 4, 0);
+            if shape.is_cut(N, 2) {
+                for key in kinds {
+                    for visitors in [&[1, 0][..], &[0], &[1; 1000]] {
+                        visit(instructions, shape, key, visitors);
                     }
-                    let Open { parts, cutting } = parts.open.into_inner().unwrap();
-                    assert_eq!((parts.len(), cutting), (0, 0), "{visitors:?}");
-                });
-                sorted.unwrap();
-                assert!(keys == expected, "{visitors:?}");
+                }
             }
         }
+    }
+
+    /// Has workers visit the parts of some keys, one after the other.
+    fn visit(instructions: Instructions, shape: Shape, key: fn(u32) -> u32, visitors: &[usize]) {
+        let mut keys: Vec<u32> = (0..N as u32).map(key).collect();
+        let mut expected = keys.clone();
+        expected.sort_unstable();
+        let own = shape.bytes(N);
+        let mut memory = vec![0u128; 2 * own / 16 + 4];
+        let start: *mut u8 = memory.as_mut_ptr().cast();
+        let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
+        let local = Local::new(instructions, shape, own, Plain, u32::MAX, Codes(data));
+        let pool = Pool::new(Some(2));
+        let left = pool.enter(true, |crew| {
+            let all = Part {
+                keys: 0..N,
+                same: None,
+                coder: None,
+                depth: depth(N),
+            };
+            let parts = Parts {
+                local: &local,
+                data,
+                memory: Shared(start.wrapping_add(start.align_offset(64))),
+                own,
+                crew,
+                n: N,
+                open: Mutex::new(Open {
+                    parts: vec![all],
+                    cutting: 0,
+                }),
+            };
+            for &visitor in visitors {
+                // SAFETY: the keys and the memory are there.
+                unsafe { parts.visit(visitor) }
+            }
+            let open = lock(&parts.open);
+            (open.parts.len(), open.cutting)
+        });
+        assert_eq!(left.unwrap(), (0, 0), "{visitors:?}");
+        assert!(keys == expected, "{visitors:?}");
     }
 }
