@@ -63,7 +63,7 @@ const DOCUMENTS: &[Document] = &[
     Document {
         file: "docs/algorithms/cpu-measured.md",
         tables: &[
-            (6, on_cpu::others),
+            (7, on_cpu::others),
             (1, on_cpu::few),
             (17, on_cpu::others),
             (1, on_cpu::few),
