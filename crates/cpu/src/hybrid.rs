@@ -16,7 +16,7 @@ use crate::count::{self, Span};
 use crate::instructions::{Instructions, second_cache_bytes};
 use crate::job::{self, Job, Workers};
 use crate::lanes::{Lanes, Vectored, by_vectors};
-use crate::local::{Local, Shape, Tie, few, passes};
+use crate::local::{Local, Shape, few, passes};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
@@ -485,14 +485,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let coder = Codec::UNSIGNED.coder();
             let done = few::sort(instructions, words, &coder, few::alone);
             // Of a code in several windows they show the first.
-            if self.sink.windows() > 1 {
-                let mask = W::mask(&self.bits);
-                if (Tie { keys: words, mask }).find() + 1 < self.n {
-                    return None;
-                }
-            }
-            self.sink.last_step(0).take(instructions, words, None);
-            Some(done)
+            let shown = (self.sink.windows() > 1).then(|| W::mask(&self.bits));
+            let is_taken = self.sink.last_step(0).take(instructions, words, shown);
+            is_taken.then_some(done)
         }
     }
 

@@ -117,7 +117,7 @@ impl<W: Word> Behind<'_, W> {
                 let words = self.words.add(self.done);
                 let next: &[W; TOGETHER] = &*words.add(1).cast();
                 let words: &[W; TOGETHER] = &*words.cast();
-                self.ties |= tie(words, next, self.shown);
+                self.ties |= any_ties(words, next, self.shown);
                 self.index.write_some(self.done, words);
             }
             self.done += TOGETHER;
@@ -180,16 +180,11 @@ impl<W: Word> Vectored for Taken<'_, W> {
 
 /// An index entry.
 pub(crate) trait Entry: Copy + Send + Sync {
-    /// Whether it has 64 bits, not 32.
-    const WIDE: bool;
-
     /// The entry for a position.
     fn new(position: usize) -> Self;
 }
 
 impl Entry for u32 {
-    const WIDE: bool = false;
-
     #[inline(always)]
     fn new(position: usize) -> Self {
         position as u32
@@ -197,8 +192,6 @@ impl Entry for u32 {
 }
 
 impl Entry for u64 {
-    const WIDE: bool = true;
-
     #[inline(always)]
     fn new(position: usize) -> Self {
         position as u64
@@ -210,8 +203,8 @@ impl Entry for u64 {
 pub(crate) struct Index<W> {
     /// The first of them.
     start: *mut u8,
-    /// Whether entries have 64 bits.
-    wide: bool,
+    /// Bytes of an entry.
+    entry: usize,
     /// The bits of a word that are a position.
     positions: W,
     /// Whether they are written past the caches.
@@ -222,7 +215,7 @@ impl<W: Word> Index<W> {
     pub(crate) fn new<E: Entry>(start: *mut E, positions: W, streams: bool) -> Self {
         Index {
             start: start.cast(),
-            wide: E::WIDE,
+            entry: size_of::<E>(),
             positions,
             streams,
         }
@@ -231,14 +224,8 @@ impl<W: Word> Index<W> {
     /// The places from `first` on.
     #[inline(always)]
     fn from(self, first: usize) -> Self {
-        let start = self.start.wrapping_add(first * self.entry());
+        let start = self.start.wrapping_add(first * self.entry);
         Index { start, ..self }
-    }
-
-    /// Bytes of an entry.
-    #[inline(always)]
-    fn entry(&self) -> usize {
-        if self.wide { 8 } else { 4 }
     }
 
     /// Writes the positions of words; or stops and returns false, for two neighbours tie in what they show.
@@ -268,11 +255,11 @@ impl<W: Word> Index<W> {
         /// Words that are in the first level cache when their positions are written.
         const TOGETHER: usize = 256;
         // The first time fewer, so that then a line begins.
-        let mut end = TOGETHER - self.start.addr() % LINE / self.entry();
+        let mut end = TOGETHER - self.start.addr() % LINE / self.entry;
         let mut done = 0;
         while done < words.len() {
             let next = words.len().min(end + 1);
-            if tie(&words[done..next], &words[done + 1..next], shown) {
+            if any_ties(&words[done..next], &words[done + 1..next], shown) {
                 return false;
             }
             end = end.min(words.len());
@@ -291,9 +278,9 @@ impl<W: Word> Index<W> {
     unsafe fn write_some(&self, first: usize, words: &[W]) {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.wide {
-                false => self.write_as::<u32>(first, words),
-                true => self.write_as::<u64>(first, words),
+            match self.entry {
+                4 => self.write_as::<u32>(first, words),
+                _ => self.write_as::<u64>(first, words),
             }
         }
     }
@@ -326,11 +313,17 @@ impl<W: Word> Index<W> {
     }
 }
 
-/// Whether words agree with the next ones in what they show.
+/// Whether two words agree in what they show.
 #[inline(always)]
-fn tie<W: Word>(words: &[W], next: &[W], shown: W) -> bool {
+pub(crate) fn ties<W: Word>(&a: &W, &b: &W, shown: W) -> bool {
+    (a ^ b) & shown == W::ZERO
+}
+
+/// Whether one of some words agrees with the next one in what it shows.
+#[inline(always)]
+pub(crate) fn any_ties<W: Word>(words: &[W], next: &[W], shown: W) -> bool {
     let pairs = words.iter().zip(next);
-    pairs.fold(false, |any, (&a, &b)| any | ((a ^ b) & shown == W::ZERO))
+    pairs.fold(false, |any, (a, b)| any | ties(a, b, shown))
 }
 
 #[cfg(test)]
@@ -348,13 +341,15 @@ mod tests {
             let positions = u64::mask(&(0..POSITION_BITS));
             let position = |i: usize| i * 37 % (1 << POSITION_BITS);
             let ways = [
-                (false, None),
-                (true, None),
-                (false, Some(1)),
-                (false, Some(130)),
+                (false, Way::Whole),
+                (true, Way::Whole),
+                (false, Way::Untied),
+                (true, Way::Untied),
+                (false, Way::Behind(1)),
+                (false, Way::Behind(130)),
             ];
             for instructions in Instructions::all() {
-                for (start, (streams, together)) in (0..20).flat_map(|i| ways.map(|way| (i, way))) {
+                for (start, (streams, way)) in (0..20).flat_map(|i| ways.map(|way| (i, way))) {
                     for n in (0..=PLACES - start).step_by(29) {
                         // Word `tied` and the next one show the same, if there are these.
                         for tied in (0..=n).step_by(13) {
@@ -366,12 +361,10 @@ mod tests {
                             let mut index = [E::new(usize::MAX); PLACES];
                             let places = Index::new(&mut index[start], positions, streams);
                             // SAFETY: there are the words and the places.
-                            let done = unsafe {
-                                take(instructions, places, &mut words, !positions, together)
-                            };
-                            let what =
-                                format!("{n} from {start} on, {streams} {together:?}, {tied}");
-                            assert_eq!(done, tied + 1 >= n, "{what}");
+                            let done =
+                                unsafe { take(instructions, places, &mut words, !positions, way) };
+                            let what = format!("{n} from {start} on, {streams} {way:?}, {tied}");
+                            assert_eq!(done, way == Way::Whole || tied + 1 >= n, "{what}");
                             let is_right = |(i, &entry): (usize, &E)| match i.checked_sub(start) {
                                 Some(i) if i < n => !done || entry == E::new(position(i)),
                                 _ => entry == E::new(usize::MAX),
@@ -386,19 +379,32 @@ mod tests {
         check::<u64>();
     }
 
-    /// Writes positions, behind words so many of which come in order at a time, or at once.
+    /// How positions are written.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Way {
+        /// All at once, whatever ties.
+        Whole,
+        /// All at once, unless neighbours tie.
+        Untied,
+        /// Behind words so many of which come in order at a time.
+        Behind(usize),
+    }
+
+    /// Writes positions.
     unsafe fn take(
         instructions: Instructions,
         index: Index<u64>,
         words: &mut [u64],
         shown: u64,
-        together: Option<usize>,
+        way: Way,
     ) -> bool {
         let step = LastStep::Index(index);
         // SAFETY: the caller's promise.
         unsafe {
-            let Some(together) = together else {
-                return step.take(instructions, words, Some(shown));
+            let together = match way {
+                Way::Whole => return step.take(instructions, words, None),
+                Way::Untied => return step.take(instructions, words, Some(shown)),
+                Way::Behind(together) => together,
             };
             let follow = Follow::new(step, shown).expect("an index in the caches");
             let mut behind = follow.behind(words.as_ptr());

@@ -30,7 +30,7 @@ use crate::classify::BucketBits;
 use crate::columns::{Columns, Limits, Payload, Pieces};
 use crate::instructions::{Instructions, second_cache_bytes, stores_wait};
 use crate::lanes::{Lanes, Vectored, by_any_vectors, by_vectors};
-use crate::last_step::Follow;
+use crate::last_step::{Follow, any_ties, ties};
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
 use crate::room::Room;
@@ -467,16 +467,12 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         let (n, window, step) = (from.len(), window + 1, self.sink.last_step(start));
         // SAFETY: the caller's promise.
         unsafe {
-            if const { !T::REWORDS } || window >= self.sink.windows() {
-                let passes = self.order(from, to, own, None);
-                step.take(self.instructions, to.keys_mut(n), None);
-                return passes;
-            }
-            let follow = Follow::new(step, self.mask);
+            let shown = (T::REWORDS && window < self.sink.windows()).then_some(self.mask);
+            let follow = shown.and_then(|shown| Follow::new(step, shown));
             let mut passes = self.order(from, to, own, follow.as_ref());
             let is_taken = follow.as_ref().and_then(Follow::is_taken);
-            let take = || step.take(self.instructions, to.keys_mut(n), Some(self.mask));
-            if !is_taken.unwrap_or_else(take) {
+            let take = || step.take(self.instructions, to.keys_mut(n), shown);
+            if !is_taken.unwrap_or_else(take) && const { T::REWORDS } {
                 passes = passes.max(self.settle(to, n, own, window));
                 step.take(self.instructions, to.keys_mut(n), None);
             }
@@ -742,30 +738,25 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
 }
 
 /// The search for the first key that ties with the next one.
-pub(crate) struct Tie<'a, W> {
-    pub(crate) keys: &'a [W],
+struct Tie<'a, W> {
+    keys: &'a [W],
     /// The bits that count.
-    pub(crate) mask: W,
+    mask: W,
 }
 
 impl<W: Word> Tie<'_, W> {
     /// The number of that key; of the last one, if none ties.
     #[inline(always)]
-    pub(crate) fn find(self) -> usize {
+    fn find(self) -> usize {
         /// Keys that are looked at together.
         const STRIP: usize = 64;
-        let ties = |pair: (&W, &W)| (*pair.0 ^ *pair.1) & self.mask == W::ZERO;
         let last = self.keys.len().saturating_sub(1);
         let (keys, next) = (&self.keys[..last], &self.keys[last.min(1)..]);
         let mut pairs = keys.chunks(STRIP).zip(next.chunks(STRIP));
-        let strip = pairs.position(|(keys, next)| {
-            keys.iter()
-                .zip(next)
-                .fold(false, |any, pair| any | ties(pair))
-        });
+        let strip = pairs.position(|(keys, next)| any_ties(keys, next, self.mask));
         let start = strip.map_or(last, |strip| strip * STRIP);
         let rest = keys[start..].iter().zip(&next[start..]);
-        start + rest.take_while(|&pair| !ties(pair)).count()
+        start + rest.take_while(|&(a, b)| !ties(a, b, self.mask)).count()
     }
 }
 

@@ -192,11 +192,11 @@ impl Crew<'_> {
 
     /// Whether a helper can be expected before it is too `late`, since the last one was not, or joins within a time.
     pub(crate) fn has_help(self, late: Duration, within: Duration) -> bool {
-        let Some((team, _)) = self.team.filter(|_| self.threads > 1) else {
+        if self.team.is_none() || self.threads == 1 {
             return false;
-        };
+        }
         let (start, late) = (Instant::now(), late.as_nanos() as u64);
-        while DELAY_NS.load(Ordering::Relaxed) > late && !team.is_joined.load(Ordering::Relaxed) {
+        while DELAY_NS.load(Ordering::Relaxed) > late && !self.is_joined() {
             if start.elapsed() > within {
                 return false;
             }
