@@ -9,11 +9,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sweepsort_core::{Coder, IndexMut, Report, Result, Spec, Word};
+use sweepsort_core::{Coder, Error, IndexMut, Report, Result, Spec, Word};
 
-use crate::columns::{Columns, Nothing};
+use crate::columns::Columns;
 use crate::hybrid::{Means, Sorting};
 use crate::last_step::Entry;
+use crate::payload::Nothing;
 use crate::pool::Pool;
 use crate::sink::Positions;
 use crate::source::Numbered;
@@ -41,6 +42,10 @@ pub(crate) fn sort<K: Word>(
     reason: Cow<'static, str>,
 ) -> Result<Report> {
     match index {
+        IndexMut::U32(_) if far(keys.len()) => Err(Error::TooManyKeys {
+            keys: keys.len(),
+            instead: "an index of 64 bits",
+        }),
         IndexMut::U32(index) => sort_entries::<K, u64, u32>(keys, index, spec, means, reason),
         IndexMut::U64(index) if far(keys.len()) => {
             sort_entries::<K, u128, u64>(keys, index, spec, means, reason)

@@ -21,9 +21,9 @@ use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
-use crate::columns::Payload;
 use crate::histogram::Counters;
 use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
+use crate::payload::Payload;
 use crate::room::{NextLine, Room, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
 use crate::source::Source;
@@ -212,7 +212,7 @@ impl Layout {
     /// Records of a block.
     fn records(&self) -> usize {
         let most = self.spare_bytes / self.spare();
-        let share = self.n * self.record / (self.buckets * BLOCKS_PER_BUCKET);
+        let share = self.n.saturating_mul(self.record) / (self.buckets * BLOCKS_PER_BUCKET);
         1 << (BLOCK_BYTES.min(most).min(share) / self.record)
             .max(1)
             .ilog2()
@@ -231,7 +231,7 @@ impl Layout {
 
     /// How many records a room needs.
     pub(crate) fn room(&self) -> usize {
-        self.count() * self.records()
+        self.count().saturating_mul(self.records())
     }
 
     /// How lines are fetched: to be written, if the records lie in the workers' caches, as a rule in another's than who
@@ -477,9 +477,10 @@ mod tests {
     use super::NextLine::{Far, Near, ToWrite};
     use super::*;
     use crate::classify::{BucketBits, Classifier};
-    use crate::columns::{Bytes, Columns, Fixed, Nothing};
+    use crate::columns::Columns;
+    use crate::columns::{column_bytes, columns_at};
     use crate::instructions::Instructions;
-    use crate::job::{column_bytes, columns_at};
+    use crate::payload::{Bytes, Fixed, Nothing};
     use crate::placing::Placing;
     use crate::reading::Plain;
     use crate::source::Stored;

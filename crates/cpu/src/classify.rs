@@ -13,10 +13,11 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::columns::{Limits, Payload};
 use crate::histogram::Counters;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::payload::Payload;
+use crate::pieces::Limits;
 use crate::placing::Placing;
 use crate::sample::is_even;
 use crate::sift::{BucketSet, Common, Sift};

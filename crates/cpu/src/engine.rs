@@ -7,10 +7,12 @@ use sweepsort_core::{
     Word, WordsMut, same_length, with_words,
 };
 
-use crate::columns::{Bytes, Columns, Fixed, Nothing, Payload};
-use crate::hybrid::{self, Means, Measure, Records};
+use crate::columns::Columns;
+use crate::hybrid::{self, Means, Records};
 use crate::instructions::{Instructions, Machine, second_cache_bytes};
-use crate::local::{self, few};
+use crate::local::few;
+use crate::payload::{Bytes, Fixed, Nothing, Payload};
+use crate::plan::{Measure, Record};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 use crate::{argsort, count};
@@ -105,6 +107,12 @@ impl CpuEngine {
                 with_words!(WordsMut, keys, |keys| self
                     .sort_keys(keys, method, spec, reason))
             }
+            // Nothing travels.
+            Task::Pairs(keys, values) if values.value_bytes() == 0 => {
+                same_length(keys.len(), values.len(), "values")?;
+                with_words!(WordsMut, keys, |keys| self
+                    .sort_keys(keys, method, spec, reason))
+            }
             Task::Pairs(keys, values) => {
                 with_words!(WordsMut, keys, |keys| self
                     .sort_pairs(keys, values, spec, reason))
@@ -137,7 +145,8 @@ impl CpuEngine {
             ));
         }
         let bits = shape.width.bits();
-        let countable = shape.payload_bytes == 0 && bits <= 16 && spec.bits == (0..bits);
+        let whole = spec.bits == (0..bits) && !spec.codec.ties;
+        let countable = shape.payload_bytes == 0 && bits <= 16 && whole;
         match &*spec.algorithm {
             "auto" if countable && count::pays(shape.keys, bits) => Ok(Algorithm::Count),
             "auto" | "hybrid" => Ok(Algorithm::Hybrid),
@@ -197,7 +206,6 @@ impl CpuEngine {
             }};
         }
         match values.value_bytes() {
-            0 => sort!(Nothing),
             4 => sort!(Fixed::<4>),
             8 => sort!(Fixed::<8>),
             16 => sort!(Fixed::<16>),
@@ -290,14 +298,15 @@ impl Engine for CpuEngine {
                 };
                 let measure = Measure {
                     n,
-                    shape: local::Shape::new(self.means.instructions(whole), whole, key, payload),
+                    record: Record::new(self.means.instructions(whole), whole, key, payload),
                     made: shape.argsort,
                     cache: second_cache_bytes(),
+                    threads,
                 };
                 (
                     "hybrid",
-                    measure.digits(spec.bits.clone(), threads),
-                    measure.workspace(threads),
+                    measure.digits(spec.bits.clone()),
+                    measure.workspace(),
                 )
             }
         };

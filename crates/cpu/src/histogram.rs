@@ -7,9 +7,9 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
-use crate::columns::Payload;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::payload::Payload;
 use crate::source::Source;
 use crate::tuning::PARTITION_BITS;
 

@@ -7,16 +7,18 @@ use std::ptr;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use sweepsort_core::{Codec, Coder, Digit, Kind, Presorted, Report, Result, Stage, Word};
+use sweepsort_core::{Codec, Coder, Kind, Presorted, Report, Result, Stage, Word};
 
-use crate::blocks::Layout;
-use crate::classify::{BucketBits, Classifier};
-use crate::columns::{Columns, LINE, Payload, Pieces};
+use crate::classify::Classifier;
+use crate::columns::{Columns, columns_at};
 use crate::count::{self, Span};
 use crate::instructions::{Instructions, second_cache_bytes};
-use crate::job::{self, Job, Workers};
+use crate::job::{Job, Workers};
 use crate::lanes::{Lanes, Vectored, by_vectors};
-use crate::local::{Local, Shape, few, passes};
+use crate::local::{Local, few};
+use crate::payload::Payload;
+use crate::pieces::Pieces;
+use crate::plan::{Measure, Record};
 use crate::pool::{Crew, Pool};
 use crate::reading::{Encoding, Plain, Tying};
 use crate::room::Room;
@@ -24,10 +26,7 @@ use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::sink::{Codes, Decoded, Sink};
 use crate::source::{Source, Stored};
-use crate::tuning::{
-    INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES, MADE_BYTES, PARALLEL_FROM, SAMPLE_PER_BUCKET,
-    STACK_BYTES, Sharing, TIMED_FROM, WAITED_PS_A_KEY,
-};
+use crate::tuning::{PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES, TIMED_FROM};
 
 /// What a sort works with.
 #[derive(Debug)]
@@ -102,181 +101,6 @@ impl Done {
         report.presorted = self.presorted;
         report.passes_run = self.passes;
         report.bytes_moved = self.bytes_moved;
-    }
-}
-
-/// What decides about a sort's memory.
-#[derive(Clone, Copy)]
-pub(crate) struct Measure {
-    pub(crate) n: usize,
-    pub(crate) shape: Shape,
-    /// Whether the records themselves need a place, too.
-    pub(crate) made: bool,
-    /// Bytes of a core's second level cache.
-    pub(crate) cache: usize,
-}
-
-impl Measure {
-    /// Bytes of scratch with `threads` workers, at most.
-    pub(crate) fn workspace(&self, threads: usize) -> usize {
-        let data = if self.made { self.column_bytes() } else { 0 };
-        let one = match self.shape.fits_one(self.n) {
-            true => self.one_bytes(),
-            false => 0,
-        };
-        let many = match self.is_one(threads) {
-            true => 0,
-            false if self.is_cut(threads) => self.cut_bytes(threads),
-            false => self.many_bytes(threads),
-        };
-        data + one.max(many)
-    }
-
-    /// Bytes of scratch for an input of many buckets, but for the records' own place.
-    fn many_bytes(&self, threads: usize) -> usize {
-        let room = job::column_bytes(self.room(threads), self.shape.record);
-        room + threads * (self.local_bytes(threads) + self.sorted_bytes(threads))
-    }
-
-    /// How the workers share memory.
-    fn sharing(&self, threads: usize) -> Sharing {
-        self.shape.sharing(self.n, threads, self.cache)
-    }
-
-    /// Bytes of a worker's memory for a local sort itself: slots, or room for a bucket.
-    fn local_bytes(&self, threads: usize) -> usize {
-        // Words that are made lie in two columns at most.
-        let left = match self.made {
-            true => (self.n * MADE_BYTES).saturating_sub(2 * self.column_bytes()),
-            false => 0,
-        };
-        let share = (self.sharing(threads).local_bytes + left) / threads;
-        let bytes = match self.made {
-            // Slots take three times as much as what they sort, passes as much.
-            true => match share / 4 * 3 {
-                slots if slots + self.sorted_bytes_beside(slots) <= share => slots,
-                _ => share / 5 * 2,
-            },
-            false => share,
-        };
-        LOCAL_BYTES.min(bytes).next_multiple_of(LINE)
-    }
-
-    /// And for what it has sorted, if that has no place.
-    fn sorted_bytes(&self, threads: usize) -> usize {
-        match self.made {
-            true => self.sorted_bytes_beside(self.local_bytes(threads)),
-            false => 0,
-        }
-    }
-
-    /// Bytes for the records that are sorted with so many bytes of memory.
-    fn sorted_bytes_beside(&self, bytes: usize) -> usize {
-        let most = self.shape.most_records(bytes);
-        job::column_bytes(most, self.shape.record).next_multiple_of(LINE)
-    }
-
-    fn column_bytes(&self) -> usize {
-        job::column_bytes(self.n, self.shape.record)
-    }
-
-    /// Bits that number the buckets of the first partition.
-    fn first_bits(&self, threads: usize) -> BucketBits {
-        let (bytes, sharing) = (self.local_bytes(threads), self.sharing(threads));
-        self.shape
-            .first_bits(self.n, threads, bytes, sharing, self.cache)
-    }
-
-    /// Records that the first partition's room has places for.
-    fn room(&self, threads: usize) -> usize {
-        let BucketBits { even, sampled } = self.first_bits(threads);
-        // Where keys are skewed, there are fewer buckets, and larger blocks.
-        [even, sampled]
-            .map(|bits| self.layout(threads, bits).room())
-            .into_iter()
-            .fold(0, usize::max)
-    }
-
-    /// The first partition's blocks, by so many bits.
-    fn layout(&self, threads: usize, bits: u32) -> Layout {
-        let sharing = self.sharing(threads);
-        Layout::new(self.n, self.shape.record, threads, 1 << bits, sharing)
-    }
-
-    /// Bytes of memory for a local sort of an input that is a single bucket, or of a part of it.
-    pub(crate) fn one_bytes(&self) -> usize {
-        match self.n {
-            ..=INSERTION_MAX => 0,
-            n => self.shape.bytes(n).next_multiple_of(LINE),
-        }
-    }
-
-    /// Bytes of scratch for an input that workers cut in parts.
-    pub(crate) fn cut_bytes(&self, threads: usize) -> usize {
-        threads * self.one_bytes()
-    }
-
-    /// Whether an input is planned as a single bucket, which one thread sorts: some others are, too.
-    fn is_one(&self, threads: usize) -> bool {
-        self.shape.fits_one(self.n) && (threads == 1 || self.n < PARALLEL_FROM)
-    }
-
-    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins, for it sorts such an input sooner
-    /// so than as one of several.
-    fn is_one_for(&self, crew: Crew<'_>) -> bool {
-        let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
-        self.shape.fits_one(self.n) && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
-    }
-
-    /// Whether an input is cut in parts by so many workers. None that is made: of its words some may tie, and have to come
-    /// together.
-    fn is_cut(&self, threads: usize) -> bool {
-        let several = threads == 1 || self.n >= PARALLEL_FROM;
-        several && !self.made && self.shape.is_cut(self.n, threads)
-    }
-
-    /// The same of one that a sample parts.
-    fn is_cut_by<W: Word>(&self, threads: usize, classifier: &Classifier<W>) -> bool {
-        let few = classifier.common().is_some();
-        !self.made && !classifier.is_even() && self.shape.is_cut_if_skewed(self.n, threads, few)
-    }
-
-    /// The digits that stand for the passes of a sort of evenly spread keys: partitions from the top until a
-    /// bucket fits the cache, then one or two local passes.
-    pub(crate) fn digits(&self, bits: Range<u32>, threads: usize) -> Vec<Digit> {
-        let mut digits = Vec::new();
-        let (mut bucket, mut top) = (self.n, bits.end);
-        if self.n < 2 || bits.is_empty() {
-            return digits;
-        }
-        if !self.is_one(threads) && !self.is_cut(threads) {
-            let most = self.shape.most_records(self.local_bytes(threads));
-            let mut wanted = self.first_bits(threads).even;
-            loop {
-                let digit = digit_below(top, bits.start, wanted);
-                digits.push(digit);
-                (bucket, top) = (bucket.div_ceil(digit.radix()), digit.shift);
-                wanted = self.shape.even_bits(bucket, threads);
-                if bucket <= most || top == bits.start {
-                    break;
-                }
-            }
-        }
-        digits.extend(
-            passes::digits(bucket, bits.start..top)
-                .into_iter()
-                .filter(|d| d.bits > 0),
-        );
-        digits
-    }
-}
-
-/// The digit of up to `bits` bits just below bit `top`, not reaching below bit `low`.
-fn digit_below(top: u32, low: u32, bits: u32) -> Digit {
-    let bits = bits.min(top - low);
-    Digit {
-        shift: top - bits,
-        bits,
     }
 }
 
@@ -394,11 +218,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         means.pool.enter(several, move |crew| {
             // SAFETY: the caller's promise.
             unsafe {
-                let measure = self.measure(means);
-                if measure.is_cut(crew.threads()) {
+                let measure = self.measure(means, crew.threads());
+                if measure.is_cut() {
                     self.run_cut(report, crew, means)
                 } else if measure.is_one_for(crew) {
-                    match measure.is_cut(1) {
+                    match measure.alone().is_cut() {
                         true => self.run_cut(report, Crew::alone(), means),
                         false => self.run_one(report, means),
                     }
@@ -409,7 +233,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         })?
     }
 
-    /// Sorts what needs no memory; or returns nothing, and nothing is written.
+    /// Sorts what needs no memory; or returns nothing, and nothing is written but for index entries that are written
+    /// again.
     unsafe fn at_once(&self, means: &Means) -> Option<Done> {
         if self.n < 2 || self.bits.is_empty() {
             let run = Presorted::Equal;
@@ -431,10 +256,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         size_of::<W>() + self.payload.bytes()
     }
 
-    fn shape(&self, means: &Means) -> Shape {
+    fn record(&self, means: &Means) -> Record {
         let payload = self.payload.bytes();
         let instructions = means.instructions(self.whole);
-        Shape::new(instructions, self.whole, size_of::<W>(), payload)
+        Record::new(instructions, self.whole, size_of::<W>(), payload)
     }
 
     /// Whether runs of such records can be merged where there are vectors: keys alone, as they lie in memory.
@@ -442,15 +267,16 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
     /// Whether runs of the records can be merged.
     pub(crate) fn merges(&self, means: &Means) -> bool {
-        Self::MERGES && self.whole && self.shape(means).is_keys_for_vectors()
+        Self::MERGES && self.whole && self.record(means).is_keys_for_vectors()
     }
 
-    pub(crate) fn measure(&self, means: &Means) -> Measure {
+    pub(crate) fn measure(&self, means: &Means, threads: usize) -> Measure {
         Measure {
             n: self.n,
-            shape: self.shape(means),
+            record: self.record(means),
             made: self.data.is_none(),
             cache: second_cache_bytes(),
+            threads,
         }
     }
 
@@ -458,7 +284,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     pub(crate) fn local(&self, means: &Means, bytes: usize) -> Local<W, S::After, T> {
         Local::new(
             means.instructions(self.whole),
-            self.shape(means),
+            self.record(means),
             bytes,
             self.source.after(),
             W::mask(&self.bits),
@@ -523,7 +349,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.in_order(&mut report, Crew::alone(), means)? {
                 return Ok(report);
             }
-            let measure = self.measure(means);
+            let measure = self.measure(means, 1);
             let own = measure.one_bytes();
             let bytes = own + self.data.map_or(measure.column_bytes(), |_| 0);
             let mut stack = Line(MaybeUninit::<[u8; STACK_BYTES]>::uninit());
@@ -536,7 +362,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 .map_or(stack.0.as_mut_ptr().cast(), |block| block.start());
             let data = self
                 .data
-                .unwrap_or_else(|| job::columns_at(memory.add(own), n, self.payload));
+                .unwrap_or_else(|| columns_at(memory.add(own), n, self.payload));
             let local = self.local(means, own);
             by_vectors::<W, _>(local.instructions(), Encode(self, data))
                 .unwrap_or_else(|Encode(sorting, data)| sorting.encode(data));
@@ -580,11 +406,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         let mask = W::mask(&self.bits);
         // SAFETY: all records are there, and are ours; so are those that room is made for.
         unsafe {
-            let measure = self.measure(means);
             let threads = crew.threads();
-            let mut bytes = measure.many_bytes(threads);
+            let measure = self.measure(means, threads);
+            let mut bytes = measure.many_bytes();
             let block = means.scratch.take(bytes)?;
-            let bits = measure.first_bits(threads);
+            let bits = measure.first_bits();
             let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, crew, |i| {
                 self.source.code(i) & mask
             });
@@ -602,27 +428,26 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 });
             }
             let mut classifier = Classifier::new(&sample, bits);
-            if measure.shape.is_keys_for_vectors() {
+            if measure.record.is_keys_for_vectors() {
                 classifier.find_common(&sample);
             }
-            if measure.is_cut_by(threads, &classifier) {
-                assert!(measure.cut_bytes(threads) <= bytes);
+            if measure.is_cut_by(&classifier) {
+                assert!(measure.cut_bytes() <= bytes);
                 note_stage(&mut report, Stage::Histogram, start);
                 self.cut(&mut report, crew, means, block.start(), start);
                 report.workspace_bytes = bytes;
                 means.scratch.give(block);
                 return Ok(report);
             }
-            let (local_bytes, sorted_bytes) =
-                (measure.local_bytes(threads), measure.sorted_bytes(threads));
+            let (local_bytes, sorted_bytes) = (measure.local_bytes(), measure.sorted_bytes());
             let local = self.local(means, local_bytes);
-            let room_records = measure.room(threads);
+            let room_records = measure.room();
             let room = block.start().add(threads * (local_bytes + sorted_bytes));
             let nowhere = || Columns::new(ptr::dangling_mut(), ptr::dangling_mut(), self.payload);
             let mut job = Job::new(
                 self.data.unwrap_or_else(nowhere),
                 self.data.is_none(),
-                Room::new(job::columns_at(room, room_records, self.payload)),
+                Room::new(columns_at(room, room_records, self.payload)),
                 Workers::new(block.start(), local_bytes, sorted_bytes),
                 local,
                 self.bits.clone(),
@@ -631,7 +456,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             );
             let bits = classifier.of_bits(bits);
             let turned = means.scratch.turns();
-            let (blocks, open) = measure.layout(threads, bits).blocks(turned);
+            let (blocks, open) = measure.layout(bits).blocks(turned);
             note_stage(&mut report, Stage::Histogram, start);
             let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
@@ -642,7 +467,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 false => None,
             };
             if let Some(made) = &made {
-                job.set_data(job::columns_at(made.start(), n, self.payload));
+                job.set_data(columns_at(made.start(), n, self.payload));
                 bytes += measure.column_bytes();
             }
             job.finish_first(&mut buckets);
@@ -654,44 +479,5 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             made.into_iter().for_each(|made| means.scratch.give(made));
         }
         Ok(report)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tuning::SHARED_BYTES;
-
-    /// As much as the records and what all workers share, however many these are and whatever their caches.
-    #[test]
-    fn memory_is_bounded_with_any_cache() {
-        use Instructions::{Avx512, Portable};
-        for (instructions, key, payload) in [
-            (Avx512, 4, 0),
-            (Avx512, 8, 0),
-            (Avx512, 4, 4),
-            (Avx512, 8, 4),
-            (Avx512, 8, 8),
-            (Avx512, 8, 16),
-            (Portable, 4, 4),
-            (Portable, 8, 8),
-        ] {
-            let shape = Shape::new(instructions, true, key, payload);
-            for cache in [1 << 19, 1 << 20, 2 << 20, 4 << 20] {
-                for n in (20..28).flat_map(|bits| [4 << bits, 5 << bits, 6 << bits, 7 << bits]) {
-                    for threads in 1..=64 {
-                        let measure = Measure {
-                            n,
-                            shape,
-                            made: false,
-                            cache,
-                        };
-                        let more = measure.workspace(threads) as i64 - (n * shape.record) as i64;
-                        let what = format!("{n} of {key} + {payload}, {threads} threads, {cache}");
-                        assert!(more <= SHARED_BYTES as i64, "{what}: {more}");
-                    }
-                }
-            }
-        }
     }
 }

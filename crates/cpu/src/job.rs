@@ -10,9 +10,11 @@ use sweepsort_core::Word;
 
 use crate::blocks::{self, Blocks, Open, Runs};
 use crate::classify::{Classifier, Classify};
-use crate::columns::{Columns, LINE, Limits, Payload, Pieces};
+use crate::columns::{Columns, columns_at};
 use crate::histogram::Chunk;
 use crate::local::Local;
+use crate::payload::Payload;
+use crate::pieces::{Limits, Pieces};
 use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
 use crate::room::Room;
@@ -25,25 +27,6 @@ use crate::tuning::{
     BLOCKS_SHARED_FROM, CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES,
     STRETCH,
 };
-
-/// Bytes of memory for `n` records in columns, each of which starts on a line of its own.
-pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
-    n * record + 2 * LINE
-}
-
-/// Columns for `n` records in memory of [`column_bytes`].
-///
-/// # Safety
-/// The memory is there, and starts on a line.
-pub(crate) unsafe fn columns_at<W: Word, P: Payload>(
-    start: *mut u8,
-    n: usize,
-    payload: P,
-) -> Columns<W, P> {
-    // SAFETY: keys and a line are within the memory.
-    let payloads = unsafe { start.add((n * size_of::<W>()).next_multiple_of(LINE)) };
-    Columns::new(start.cast(), payloads, payload)
-}
 
 /// The workers' own memory, for local sorts.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use std::{array, ptr, slice};
 
 use sweepsort_core::{Coder, Word};
 
-use crate::columns::{LINE, stream, streamed};
+use crate::fetch::{LINE, stream, streamed};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 

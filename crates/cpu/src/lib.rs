@@ -17,7 +17,8 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `hybrid` | the algorithm: what it needs, small input and large |
+//! | `plan` | what a sort will do, and the memory it needs |
+//! | `hybrid` | the algorithm: small input and large |
 //! | `job` | partitions and buckets, until all are finished |
 //! | `order` | the first look: what order there is, and what follows from it |
 //! | `mend` | few records out of place, put where they belong |
@@ -34,7 +35,9 @@
 //! | `argsort` | the index, sorted with the codes in one word |
 //! | `source`, `reading` | where records come from; a word and its code |
 //! | `sink`, `last_step` | where they go when they are in order; what is done to their words then |
-//! | `columns`, `room` | what travels: a key and its payload; where partitions leave it |
+//! | `columns`, `payload` | what travels: a column of keys, and beside it one of payloads |
+//! | `room`, `pieces` | where partitions leave it |
+//! | `fetch` | lines of the caches, fetched before they are used |
 //! | `map` | work on each element by itself: fill, collect, permute |
 //! | `pool`, `scratch`, `tuning` | threads, memory, measured values |
 
@@ -44,6 +47,7 @@ mod classify;
 mod columns;
 mod count;
 mod engine;
+mod fetch;
 mod histogram;
 mod hybrid;
 mod instructions;
@@ -57,7 +61,10 @@ mod map;
 mod mend;
 mod order;
 mod parts;
+mod payload;
+mod pieces;
 mod placing;
+mod plan;
 mod pool;
 mod reading;
 mod room;

@@ -32,7 +32,7 @@ pub(crate) fn fill<T: Send>(
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-fn with_room<T>(n: usize) -> Result<Vec<T>> {
+pub(crate) fn with_room<T>(n: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     match values.try_reserve_exact(n) {
         Ok(()) => Ok(values),

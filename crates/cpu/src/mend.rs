@@ -13,9 +13,11 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use sweepsort_core::{Error, Result, Word};
+use sweepsort_core::{Result, Word};
 
-use crate::columns::{Columns, Payload};
+use crate::columns::Columns;
+use crate::map::with_room;
+use crate::payload::Payload;
 use crate::pool::Crew;
 use crate::source::Ranks;
 use crate::tuning::PARALLEL_FROM;
@@ -56,11 +58,11 @@ impl Moves {
         // SAFETY: the caller's promise.
         let rank = |i: usize| unsafe { (ranks.rank(i), i) };
         let mut moves = Moves {
-            stretches: room_for(2 * out.len() + 1)?,
-            placed: room_for(out.len())?,
+            stretches: with_room(2 * out.len() + 1)?,
+            placed: with_room(out.len())?,
             bytes: 0,
         };
-        let mut gaps: Vec<Range<usize>> = room_for(out.len() + 1)?;
+        let mut gaps: Vec<Range<usize>> = with_room(out.len() + 1)?;
         moves.bytes =
             bytes_of(&moves.stretches) + bytes_of(&moves.placed) + bytes_of(&gaps) + bytes_of(&out);
         for &i in &out {
@@ -221,16 +223,6 @@ fn below(range: Range<usize>, is_below: impl Fn(usize) -> bool) -> usize {
         }
     }
     start
-}
-
-/// A vector with room for `n` elements.
-fn room_for<T>(n: usize) -> Result<Vec<T>> {
-    let mut vec = Vec::new();
-    let bytes = n.saturating_mul(size_of::<T>());
-    match vec.try_reserve_exact(n) {
-        Ok(()) => Ok(vec),
-        Err(_) => Err(Error::OutOfMemory { bytes }),
-    }
 }
 
 /// Bytes of a vector's memory.

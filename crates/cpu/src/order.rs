@@ -17,12 +17,13 @@ use std::time::Instant;
 
 use sweepsort_core::{Presorted, Report, Result, Stage, Word};
 
-use crate::columns::Payload;
+use crate::columns::{column_bytes, columns_at};
 use crate::hybrid::{Done, Means, Sorting};
 use crate::instructions::Instructions;
 use crate::job;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::mend::Moves;
+use crate::payload::Payload;
 use crate::pool::Crew;
 use crate::sink::Sink;
 use crate::source::{Ranks, Source};
@@ -136,11 +137,11 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         report.workspace_bytes = moves.bytes();
         let moved = match self.data {
             Some(data) => {
-                let bytes = job::column_bytes(moves.placed(), self.record_bytes());
+                let bytes = column_bytes(moves.placed(), self.record_bytes());
                 let block = means.scratch.take(bytes)?;
                 // SAFETY: the block is for so many records, and the data is the caller's.
                 unsafe {
-                    let room = job::columns_at(block.start(), moves.placed(), self.payload);
+                    let room = columns_at(block.start(), moves.placed(), self.payload);
                     moves.move_records(data, room, crew);
                 }
                 means.scratch.give(block);
@@ -538,7 +539,8 @@ unsafe fn join_out<R: Ranks>(ranks: R, chunks: Vec<Seen>) -> Option<Vec<usize>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Columns, Nothing};
+    use crate::columns::Columns;
+    use crate::payload::Nothing;
     use crate::reading::Plain;
     use crate::source::Stored;
 

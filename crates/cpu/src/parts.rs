@@ -16,9 +16,10 @@ use std::time::Instant;
 
 use sweepsort_core::{Coder, Report, Result, Stage, Word};
 
-use crate::columns::{Columns, Payload};
+use crate::columns::Columns;
 use crate::hybrid::{Means, Sorting, note_stage};
 use crate::local::{Cut, Local, depth};
+use crate::payload::Payload;
 use crate::pool::{Crew, Shared, Turn, lock, spin};
 use crate::reading::Reading;
 use crate::sink::Sink;
@@ -162,7 +163,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
     /// Writes keys that are all the same.
     unsafe fn fill(&self, places: Range<usize>, key: W) {
         // SAFETY: the caller's promise.
-        unsafe { self.data.fill_keys(places, key, |some| self.done(some)) }
+        unsafe {
+            self.data.fill_keys(places, key, |some| self.done(some));
+        }
     }
 
     /// Sorts a part.
@@ -180,8 +183,11 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
     }
 
     /// Some keys are in order.
-    fn done(&self, keys: Range<usize>) {
-        // SAFETY: they are the worker's.
+    ///
+    /// # Safety
+    /// They are the worker's.
+    unsafe fn done(&self, keys: Range<usize>) {
+        // SAFETY: the caller's promise.
         unsafe {
             let records = self.data.from(keys.start);
             self.local.take_last_step(keys.start, records, keys.len());
@@ -205,7 +211,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// [`OutOfMemory`](sweepsort_core::Error::OutOfMemory); the keys are untouched then.
     ///
     /// # Safety
-    /// As [`run`](Self::run). The input lies in memory, and [is cut](crate::local::Shape::is_cut) by so many workers.
+    /// As [`run`](Self::run). The input lies in memory, and [is cut](crate::plan::Measure::is_cut) by so many workers.
     pub(crate) unsafe fn run_cut(
         &self,
         mut report: Report,
@@ -219,7 +225,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             if self.in_order(&mut report, crew, means)? {
                 return Ok(report);
             }
-            report.workspace_bytes = self.measure(means).cut_bytes(crew.threads());
+            report.workspace_bytes = self.measure(means, crew.threads()).cut_bytes();
             let block = means.scratch.take(report.workspace_bytes)?;
             self.cut(&mut report, crew, means, block.start(), start);
             means.scratch.give(block);
@@ -231,7 +237,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     ///
     /// # Safety
     /// As [`run`](Self::run). The input lies in memory, and can be cut by one worker or two; the memory has
-    /// [so many bytes](crate::hybrid::Measure::cut_bytes), and starts on a line.
+    /// [so many bytes](crate::plan::Measure::cut_bytes), and starts on a line.
     pub(crate) unsafe fn cut(
         &self,
         report: &mut Report,
@@ -242,7 +248,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     ) {
         let (n, threads) = (self.n, crew.threads());
         let data = self.data.expect("keys that lie in memory");
-        let own = self.measure(means).cut_bytes(1);
+        let own = self.measure(means, 1).cut_bytes();
         let (local, coder) = (self.local(means, own), self.source.coder());
         let parts = Parts {
             local: &local,
@@ -289,9 +295,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Nothing;
-    use crate::instructions::Instructions;
-    use crate::local::Shape;
+    use crate::instructions::{Instructions, second_cache_bytes};
+    use crate::payload::Nothing;
+    use crate::plan::{Measure, Record};
     use crate::pool::Pool;
     use crate::reading::Plain;
     use crate::sink::Codes;
@@ -308,11 +314,17 @@ mod tests {
             |i| i.wrapping_mul(0x9e37_79b9) & i.wrapping_mul(0x85eb_ca6b) & 0xffff,
         ];
         for instructions in Instructions::all() {
-            let shape = Shape::new(instructions, true, 4, 0);
-            if shape.is_cut(N, 2) {
+            let measure = Measure {
+                n: N,
+                record: Record::new(instructions, true, 4, 0),
+                made: false,
+                cache: second_cache_bytes(),
+                threads: 2,
+            };
+            if measure.is_cut() {
                 for key in kinds {
                     for visitors in [&[1, 0][..], &[0], &[1; 1000]] {
-                        visit(instructions, shape, key, visitors);
+                        visit(instructions, measure, key, visitors);
                     }
                 }
             }
@@ -320,15 +332,27 @@ mod tests {
     }
 
     /// Has workers visit the parts of some keys, one after the other.
-    fn visit(instructions: Instructions, shape: Shape, key: fn(u32) -> u32, visitors: &[usize]) {
+    fn visit(
+        instructions: Instructions,
+        measure: Measure,
+        key: fn(u32) -> u32,
+        visitors: &[usize],
+    ) {
         let mut keys: Vec<u32> = (0..N as u32).map(key).collect();
         let mut expected = keys.clone();
         expected.sort_unstable();
-        let own = shape.bytes(N);
+        let own = measure.one_bytes();
         let mut memory = vec![0u128; 2 * own / 16 + 4];
         let start: *mut u8 = memory.as_mut_ptr().cast();
         let data = Columns::new(keys.as_mut_ptr(), std::ptr::dangling_mut(), Nothing);
-        let local = Local::new(instructions, shape, own, Plain, u32::MAX, Codes(data));
+        let local = Local::new(
+            instructions,
+            measure.record,
+            own,
+            Plain,
+            u32::MAX,
+            Codes(data),
+        );
         let pool = Pool::new(Some(2));
         let left = pool.enter(true, |crew| {
             let all = Part {

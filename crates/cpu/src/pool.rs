@@ -59,13 +59,11 @@ impl Pool {
     ///
     /// The system is asked once, since reading a container's limits takes it some microseconds.
     pub(crate) fn threads(&self) -> usize {
-        static CORES: OnceLock<usize> = OnceLock::new();
+        static GLOBAL: OnceLock<usize> = OnceLock::new();
         match self.threads {
             Some(threads) => threads.max(1),
             None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
-            None => {
-                *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-            }
+            None => *GLOBAL.get_or_init(global_threads),
         }
     }
 
@@ -126,10 +124,20 @@ impl Pool {
                     // Rayon itself would panic where the global pool cannot be started.
                     GLOBAL.get_or_init(start_global).as_ref().map_err(failed)?;
                 }
-                Ok((rayon::current_num_threads(), None))
+                // A global pool that is larger than was planned is not all used.
+                Ok((rayon::current_num_threads().min(self.threads()), None))
             }
         }
     }
+}
+
+/// How many threads the global pool has if nobody builds another one: as many as rayon's variable says, or as there are
+/// cores.
+fn global_threads() -> usize {
+    let told = std::env::var("RAYON_NUM_THREADS").ok();
+    let told = told.and_then(|threads| threads.parse().ok());
+    told.filter(|&threads| threads > 0)
+        .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Starts the global pool, if nobody has.
@@ -470,6 +478,10 @@ impl Team {
     /// Works for the caller as long as there is something to do, by turns.
     fn join(&self) {
         let mut board = lock(&self.board);
+        if board.left {
+            // The caller has noted itself that nobody came.
+            return;
+        }
         let Some(worker) = board.numbers.pop() else {
             return;
         };
@@ -673,6 +685,16 @@ mod tests {
         assert_eq!(share.first(), None);
         share.put(8..9);
         assert_eq!((share.first(), share.half()), (Some(8), 9..9));
+    }
+
+    /// A thread that was asked and comes when the caller is gone joins nobody, and tells nothing of how long one takes to come.
+    #[test]
+    fn who_comes_too_late_does_not_join() {
+        let team = Team::new(2);
+        team.tell(|board| board.left = true);
+        team.join();
+        assert!(!team.is_joined.load(Ordering::Relaxed));
+        assert_eq!(lock(&team.board).numbers, [1]);
     }
 
     /// What a worker has robbed and not run when its turn ends is there for others.

@@ -11,9 +11,10 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::classify::FEW;
-use crate::columns::{
-    Columns, LINE, Payload, Pieces, fetch_start, prefetch, prefetch_second, prefetch_to_write,
-};
+use crate::columns::Columns;
+use crate::fetch::{LINE, prefetch, prefetch_second, prefetch_to_write};
+use crate::payload::Payload;
+use crate::pieces::{Pieces, fetch_start};
 use crate::tuning::TOGETHER;
 
 /// How a bucket's next line is fetched when a record is written.
@@ -207,8 +208,8 @@ impl<W: Word, P: Payload> Room<W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Bytes, Fixed};
-    use crate::job::{column_bytes, columns_at};
+    use crate::columns::{column_bytes, columns_at};
+    use crate::payload::{Bytes, Fixed};
 
     /// Records come out as they went in, wherever key and payload lie.
     #[test]

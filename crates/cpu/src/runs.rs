@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sweepsort_core::{Report, Result, Word};
 
-use crate::columns::Payload;
+use crate::columns::column_bytes;
 use crate::hybrid::{Means, Sorting};
 use crate::instructions::Instructions;
 use crate::job;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::order::fails;
+use crate::payload::Payload;
 use crate::pool::{Crew, Shared};
 use crate::sink::{Sink, reverse};
 use crate::source::{Ranks, Source};
@@ -58,7 +59,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         let Some([first, second]) = (unsafe { two_runs(ranks, n, crew, instructions) }) else {
             return Ok(false);
         };
-        let bytes = job::column_bytes(n, size_of::<W>());
+        let bytes = column_bytes(n, size_of::<W>());
         let block = means.scratch.take(bytes)?;
         // SAFETY: the block is for so many keys, and the data is the caller's. Workers have parts of their own.
         unsafe {
@@ -76,8 +77,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                     b: &b[part.start - start..part.end - end],
                     to: room.at(part.start),
                 };
-                // Shapes that merge have vectors.
-                let _ = by_vectors::<W, _>(instructions, merge);
+                let merged = by_vectors::<W, _>(instructions, merge);
+                assert!(merged.is_ok(), "records that merge have vectors");
             });
             crew.for_each(&mut job::stretches(n, crew), |part| {
                 let (from, to) = (room.at(part.start), data.at(part.start));
@@ -380,7 +381,8 @@ unsafe fn in_order<L: Lanes>(mut lanes: L::Vector) -> L::Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Columns, Nothing};
+    use crate::columns::Columns;
+    use crate::payload::Nothing;
     use crate::reading::Plain;
     use crate::source::Stored;
 

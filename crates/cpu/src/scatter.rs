@@ -9,9 +9,9 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
-use crate::columns::Payload;
 use crate::histogram::{BUCKETS, Chunk};
 use crate::instructions::stores_wait;
+use crate::payload::Payload;
 use crate::room::{Room, fetch_far, fetch_near};
 use crate::source::Source;
 

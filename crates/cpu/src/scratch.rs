@@ -2,10 +2,12 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sweepsort_core::{Error, Result};
+
+use crate::pool::lock;
 
 /// Blocks from this size up are aligned to it, so that the system can back them by huge pages.
 const HUGE_PAGE: usize = 2 << 20;
@@ -93,7 +95,7 @@ impl Scratch {
         if !self.keep {
             return Block::new(bytes);
         }
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         // They are in order of size.
         match kept.iter().position(|block| block.bytes() >= bytes) {
             Some(fitting) => Ok(kept.remove(fitting)),
@@ -107,17 +109,13 @@ impl Scratch {
     /// Gives a block back, for the next sort.
     pub(crate) fn give(&self, block: Block) {
         if self.keep {
-            let mut kept = self.lock();
+            let mut kept = lock(&self.kept);
             let place = kept.partition_point(|other| other.bytes() < block.bytes());
             kept.insert(place, block);
             if kept.len() > KEPT {
                 kept.remove(0);
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Block>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

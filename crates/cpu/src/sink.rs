@@ -8,8 +8,10 @@
 
 use sweepsort_core::{Coder, Presorted, Word};
 
-use crate::columns::{Columns, Payload, prefetch};
+use crate::columns::Columns;
+use crate::fetch::prefetch;
 use crate::last_step::{Entry, Index, LastStep};
+use crate::payload::Payload;
 use crate::pool::{Crew, Shared};
 use crate::source::Numbered;
 use crate::tuning::STREAMED_BYTES;
@@ -62,7 +64,9 @@ impl<W: Word, P: Payload> Sink<W, P> for Codes<W, P> {
     fn last_step(self, _: usize) -> LastStep<W> {
         LastStep::Nothing
     }
-    unsafe fn place(self, _: usize, _: usize) {}
+    unsafe fn place(self, _: usize, _: usize) {
+        unreachable!("records that lie in memory are moved, not placed")
+    }
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
         if run == Presorted::Reversed {
             // SAFETY: the caller's promise.
@@ -75,7 +79,9 @@ impl<W: Word, P: Payload> Sink<W, P> for Decoded<W, P> {
     fn last_step(self, _: usize) -> LastStep<W> {
         LastStep::Decode(self.1)
     }
-    unsafe fn place(self, _: usize, _: usize) {}
+    unsafe fn place(self, _: usize, _: usize) {
+        unreachable!("records that lie in memory are moved, not placed")
+    }
     unsafe fn presorted(self, n: usize, run: Presorted, crew: Crew<'_>) {
         // SAFETY: the caller's promise. Nothing was coded yet.
         unsafe { Codes(self.0).presorted(n, run, crew) }

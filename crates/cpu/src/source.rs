@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use sweepsort_core::{Coder, Word};
 
-use crate::columns::{Columns, Nothing, Payload};
+use crate::columns::Columns;
+use crate::payload::{Nothing, Payload};
 use crate::pool::Shared;
 use crate::reading::{Plain, Reading};
 

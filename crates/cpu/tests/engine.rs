@@ -56,6 +56,55 @@ fn plans_keep_within_the_promised_memory() {
     }
 }
 
+/// However many keys there are said to be.
+#[test]
+fn plans_of_absurd_sizes() {
+    for threads in [1, 2, 64] {
+        let engine = CpuEngine::new(Some(threads));
+        for n in [usize::MAX, usize::MAX / 2, usize::MAX / 33] {
+            for width in Width::ALL {
+                let pairs = [0, 4, 8, 16].map(|bytes| Shape::pairs(n, width, bytes));
+                for shape in pairs.into_iter().chain([Shape::argsort(n, width, 8)]) {
+                    let plan = engine.plan(&shape, &spec(width)).unwrap();
+                    let counted = plan.algorithm == "count";
+                    let enough = plan.workspace_bytes >= n / 33 * width.bytes();
+                    assert!(counted || enough, "{threads} threads {shape:?} {plan:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Values of no bytes travel with nothing: keys are sorted as if alone.
+#[test]
+fn values_of_no_bytes_are_none() {
+    for threads in [1, 2] {
+        let engine = CpuEngine::new(Some(threads));
+        let random: Vec<u8> = (0..100_000u32)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8)
+            .collect();
+        let [mut alone, mut beside] = [random.clone(), random];
+        let mut nothing = vec![(); beside.len()];
+        let plan = engine.plan(&Shape::pairs(beside.len(), Width::W8, 0), &spec(Width::W8));
+        let values = ValuesMut::new(&mut nothing);
+        let tasks = [
+            Task::Keys((&mut alone[..]).into()),
+            Task::Pairs((&mut beside[..]).into(), values),
+        ];
+        let reports = tasks.map(|task| engine.run(task, &spec(Width::W8)).unwrap());
+        let said = reports.map(|it| (it.algorithm, it.workspace_bytes));
+        let plan = plan.unwrap();
+        assert_eq!(said, [(plan.algorithm, plan.workspace_bytes); 2]);
+        assert!(alone == beside && alone.is_sorted());
+        let short = Task::Pairs((&mut alone[..]).into(), ValuesMut::new(&mut nothing[1..]));
+        let refused = engine.run(short, &spec(Width::W8));
+        assert!(
+            matches!(refused, Err(Error::LengthMismatch { .. })),
+            "{refused:?}"
+        );
+    }
+}
+
 /// Many keys alone, spread or not, whatever helps, and where vectors compress without a move to a second place; nor is there one, but for
 /// keys that a sample has to show to be skewed.
 #[test]

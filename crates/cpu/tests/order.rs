@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use sweepsort_core::{
-    Codec, Engine, IndexMut, Kind, Nan, Order, Report, Spec, Stage, Task, ValuesMut, WordsMut,
+    Codec, Engine, IndexMut, Kind, Nan, Order, Report, Shape, Spec, Stage, Task, ValuesMut, Width,
+    WordsMut,
 };
 use sweepsort_cpu::{CpuEngine, Instructions};
 
@@ -376,6 +377,9 @@ fn two_runs_of_keys() {
                     let what = format!("{name}, {n}, {threads} threads, {instructions:?}");
                     assert!(keys == expected, "{what}");
                     assert_eq!(merged, vectors, "{what}: {report:?}");
+                    let plan = engine.plan(&Shape::keys(n, Width::W64), &spec).unwrap();
+                    let planned = report.workspace_bytes <= plan.workspace_bytes;
+                    assert!(planned, "{what}: {plan:?} {report:?}");
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use sweepsort_core::Word;
 
-use super::bins::BINS_TOGETHER;
+use super::slots::BINS_TOGETHER;
 use crate::placing::Placing;
 
 /// For each bin a base that is at or below all its keys, by less than [`width`].

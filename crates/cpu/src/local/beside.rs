@@ -5,7 +5,9 @@ use std::ptr;
 
 use sweepsort_core::Word;
 
-use crate::columns::{Ahead, Columns, Limits, Payload, READ_TOGETHER, fetch_start, within};
+use crate::columns::Columns;
+use crate::payload::Payload;
+use crate::pieces::{Ahead, Limits, READ_TOGETHER, fetch_start, within};
 use crate::room::Room;
 use crate::tuning::IN_CACHE_BYTES;
 

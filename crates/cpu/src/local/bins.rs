@@ -10,88 +10,27 @@
 //! the bins evenly, whatever the range. Nothing is counted before: a bin has 32 rows for 8 keys or 9.
 //! Where keys crowd, one is full before all keys have a row, and nothing has been written yet.
 //!
-//! Slots are a matrix, with a row for each key that a bin may have and a column for each bin. They are sorted and
-//! collected as [`Whole`] keys, or as [`Halves`].
+//! [Slots](super::slots) are a matrix. They are sorted and collected as [`Whole`] keys, or as [`Halves`].
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use std::arch::asm;
 use std::array;
-use std::mem::MaybeUninit;
-use std::slice;
 
 use sweepsort_core::Word;
 
 use super::halves::Halves;
+use super::slots::{ROWS, Slots};
 use super::tally;
 use super::whole::Whole;
-use crate::columns::{
-    Ahead, Columns, LINE, Limits, Payload, Pieces, READ_TOGETHER, prefetch, within,
-};
-use crate::instructions::wide_steps_are_two;
-use crate::lanes::{AnyVectored, Keys, Sorted};
+use crate::columns::Columns;
+use crate::instructions::{Instructions, wide_steps_are_two};
+use crate::lanes::{AnyVectored, Keys, Sorted, by_any_vectors};
 use crate::last_step::Follow;
-use crate::placing::{Placing, STRIP};
-use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER, IN_CACHE_BYTES, ROWS_12_LANES};
+use crate::payload::Payload;
+use crate::pieces::{Ahead, Limits, Pieces, READ_TOGETHER, within};
+use crate::placing::Placing;
+use crate::tuning::{IN_CACHE_BYTES, ROWS_12_LANES};
 
-/// The most keys that a bin may have.
-pub(super) const ROWS: usize = 32;
-/// Bits of a row's number.
-pub(super) const ROW_BITS: u32 = ROWS.ilog2();
-/// Bins are sorted by the vector: at most as many as the widest one has lanes of 32 bits.
-pub(super) const LANES_MAX: usize = 16;
-/// There are a multiple of so many bins: as many as the widest one has lanes of 16 bits, for [`Halves`].
-pub(super) const BINS_TOGETHER: usize = 2 * LANES_MAX;
-/// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
-const BINS_MIN: usize = 64;
 /// How far ahead of the records that are written the machine is told of others that it will soon write.
 pub(super) const AHEAD: usize = 512;
-
-/// How many bins `n` records want.
-fn wanted(n: usize) -> usize {
-    n.div_ceil(BIN_MEAN)
-        .next_multiple_of(BINS_TOGETHER)
-        .max(BINS_MIN)
-}
-
-/// From a row to the next, in keys of `key` bytes: an odd number of lines, so that a bin's rows do not
-/// share a set of the caches.
-fn stride(bins: usize, key: usize) -> usize {
-    ((bins * key).div_ceil(LINE) | 1) * LINE / key
-}
-
-/// Bytes of slots and counters of so many bins, and of what strides are longer than rows.
-fn slots_bytes(bins: usize, record: usize) -> usize {
-    bins * (ROWS * record + 1) + ROWS * LINE
-}
-
-/// The most bins that so many bytes have room for.
-fn most_bins(bytes: usize, record: usize) -> usize {
-    let bins = bytes.saturating_sub(ROWS * LINE) / (ROWS * record + 1);
-    match bins - bins % BINS_TOGETHER {
-        ..BINS_MIN => 0,
-        bins => bins,
-    }
-}
-
-/// Bytes of memory for a bucket of `n` records.
-pub(super) fn bytes(n: usize, record: usize) -> usize {
-    slots_bytes(wanted(n), record)
-}
-
-/// Whether so many bytes are enough for a bucket of `n` records.
-pub(super) fn fits(n: usize, bytes: usize, record: usize) -> bool {
-    self::bytes(n, record) <= bytes
-}
-
-/// The most records of a bucket that is sorted with so many bytes of memory.
-pub(super) fn most_records(bytes: usize, record: usize) -> usize {
-    most_bins(bytes, record) * BIN_MEAN_MAX
-}
-
-/// Bytes of slots for a record, where memory for them ends.
-pub(super) fn record_bytes(slot: usize) -> usize {
-    ROWS * slot / BIN_MEAN_MAX
-}
 
 /// A bucket to be sorted in bins.
 pub(super) struct Bucket<'a, W, P> {
@@ -374,296 +313,272 @@ fn extremes_by_fours<W: Word>(keys: &[W]) -> (W, W) {
     )
 }
 
-/// Records that take rows together: a byte of a word for each. A vector of rows that were stored one by one would wait until
-/// all stores before them are done.
-const TAKEN: usize = 8;
-/// Records that have taken rows when another is put.
-const TAKEN_BEFORE: usize = FETCHED_LATER / TAKEN * TAKEN;
-
-/// Slots for records, and how many each bin has.
-pub(super) struct Slots<L: Sorted, P> {
-    /// How many bins there are, a multiple of the lanes.
-    pub(super) bins: usize,
-    /// Row by row, a bin's keys below each other.
-    keys: *mut L::Word,
-    /// Bin by bin.
-    payloads: *mut u8,
-    counts: *mut u8,
-    /// From a row to the next, in keys.
-    stride: usize,
-    payload: P,
-}
-
-impl<L: Sorted, P: Copy> Clone for Slots<L, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<L: Sorted, P: Copy> Copy for Slots<L, P> {}
-
-/// Tells the compiler that memory has been written: rows are loaded with slots that no key was put to, and what is there is
-/// some number.
+/// Sorts in bins, by vectors; or returns false and has written nothing, for there are no vectors for
+/// such keys, or they crowd. `fetches` if slots are fetched before they are written.
 ///
 /// # Safety
-/// The memory has so many bytes, and nobody else uses it now.
-#[inline(always)]
-unsafe fn written(memory: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise. For all that the compiler knows, this writes them.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    unsafe {
-        let _ = bytes;
-        asm!("/* {} */", in(reg) memory, options(nostack, preserves_flags));
-    }
+/// The machine has the instructions. The [bucket](Bucket) is as it is to be when it is [run](crate::lanes::AnyVectored::run).
+pub(super) unsafe fn sort<W: Word, P: Payload>(
+    instructions: Instructions,
+    from: Pieces<'_, W, P>,
+    to: Columns<W, P>,
+    memory: *mut u8,
+    bytes: usize,
+    fetches: bool,
+    follow: Option<&Follow<W>>,
+) -> bool {
+    let bucket = Bucket {
+        from,
+        to,
+        memory,
+        bytes,
+        fetches,
+        follow,
+    };
     // SAFETY: the caller's promise.
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    unsafe {
-        memory.write_bytes(0, bytes);
-    }
+    unsafe { by_any_vectors::<W, _>(instructions, bucket) }.unwrap_or(false)
 }
 
-impl<L: Sorted, P: Payload> Slots<L, P> {
-    /// Empty slots for `n` records; or none, for there is too little memory.
-    ///
-    /// # Safety
-    /// The memory has so many bytes, starts on a line, and nobody else uses it while the slots live.
-    #[inline(always)]
-    pub(super) unsafe fn new(n: usize, memory: *mut u8, bytes: usize, payload: P) -> Option<Self> {
-        let record = size_of::<L::Word>() + payload.bytes();
-        let bins = wanted(n).min(most_bins(bytes, record));
-        if n > bins * BIN_MEAN_MAX {
-            return None;
-        }
-        let stride = stride(bins, size_of::<L::Word>());
-        let keys: *mut L::Word = memory.cast();
-        // SAFETY: the memory has all of these.
-        unsafe {
-            let payloads: *mut u8 = keys.add(ROWS * stride).cast();
-            let counts = payloads.add(ROWS * bins * payload.bytes());
-            written(memory, counts.offset_from_unsigned(memory));
-            counts.write_bytes(0, bins);
-            Some(Slots {
-                bins,
-                keys,
-                payloads,
-                counts,
-                stride,
-                payload,
-            })
-        }
-    }
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::asm;
 
-    /// Puts each record to the next free row of its bin; or returns false, for a bin has no more. `FETCHES` if
-    /// slots are fetched before they are written.
-    #[inline(always)]
-    unsafe fn fill<K: Keys, const FETCHES: bool>(
-        &self,
-        from: Pieces<'_, K::Word, P>,
-        placing: Placing<K::Word>,
-        mut ahead: Ahead<'_>,
-    ) -> bool {
-        // SAFETY: the caller vouches for the records, and for slots and counts of all places.
-        unsafe {
-            // No closure, which would not be compiled for the lanes.
-            for (piece, n) in from.each() {
-                let all = placing.each::<K>(
-                    piece.keys_start(),
-                    n,
-                    #[inline(always)]
-                    |start, places| {
-                        ahead.read(places.len());
-                        let piece = piece.from(start);
-                        self.put_all::<FETCHES>(
-                            places,
-                            #[inline(always)]
-                            |i| {
-                                let (key, held) = piece.load(i);
-                                (MaybeUninit::new(L::Word::truncate(key.widen())), held)
-                            },
-                        )
-                    },
-                );
-                if !all {
-                    return false;
-                }
-            }
-            true
-        }
-    }
+    use super::super::bases;
+    use super::*;
+    use crate::payload::{Bytes, Fixed, Nothing};
+    use crate::pieces::loose_limits;
+    use crate::plan::Record;
 
-    /// Puts records to the next free rows of their bins; or returns false, for a bin has no more. `record` gives
-    /// the one with a number.
-    ///
-    /// Rows are taken some records before one is put there: so a place in memory is known long before something is stored
-    /// there, no row waits for a store to a place that is not known yet, and slots are numbered by vectors.
-    ///
-    /// What places say then are slots.
-    ///
-    /// # Safety
-    /// There is a bin for each place, and the machine has the lanes' instructions.
-    #[inline(always)]
-    pub(super) unsafe fn put_all<const FETCHES: bool>(
-        &self,
-        places: &mut [u32],
-        record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
-    ) -> bool {
-        let n = places.len();
-        assert!(n <= STRIP);
-        let mut payloads = [0; STRIP];
-        if const { !P::NONE } {
-            for (slot, &place) in payloads.iter_mut().zip(&*places) {
-                *slot = place << ROW_BITS;
-            }
-        }
-        let (keys, payloads) = (places.as_mut_ptr(), payloads.as_mut_ptr());
-        // SAFETY: the caller's promise; a slot is one of those that there are, if its row is.
-        unsafe {
-            let whole = n - n % TAKEN;
-            let before = whole.min(TAKEN_BEFORE);
-            let mut taken = 0;
-            while taken < before {
-                if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
-                    return false;
-                }
-                taken += TAKEN;
-            }
-            while taken < whole {
-                if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
-                    return false;
-                }
-                let first = taken - TAKEN_BEFORE;
-                // First all keys, then all payloads: so few places in memory are at hand at a time.
-                for i in 0..TAKEN {
-                    self.put_key(*keys.add(first + i), record(first + i).0);
-                }
-                for i in 0..TAKEN {
-                    self.put_payload(*payloads.add(first + i), record(first + i).1);
-                }
-                taken += TAKEN;
-            }
-            for i in whole - before..whole {
-                let (key, held) = record(i);
-                self.put_key(*keys.add(i), key);
-                self.put_payload(*payloads.add(i), held);
-            }
-            for i in whole..n {
-                let row = self.next_row(*keys.add(i));
-                if usize::from(row) >= ROWS {
-                    return false;
-                }
-                let slot = *keys.add(i) + u32::from(row) * self.stride as u32;
-                let (key, held) = record(i);
-                self.put_key(slot, key);
-                self.put_payload(*payloads.add(i) + u32::from(row), held);
-            }
-        }
-        true
-    }
-
-    /// The next free row of a bin, or one beyond all, for there is none.
-    #[inline(always)]
-    unsafe fn next_row(&self, bin: u32) -> u8 {
-        // SAFETY: as in `put_all`.
-        unsafe {
-            let count = self.counts.add(bin as usize);
-            let row = *count;
-            *count = row.wrapping_add(1);
-            row
-        }
-    }
-
-    /// Takes rows for some records, and makes their places slots; or returns false, for there is a bin that has no more.
-    #[inline(always)]
-    unsafe fn take<const FETCHES: bool>(&self, keys: *mut u32, payloads: *mut u32) -> bool {
-        // SAFETY: as in `put_all`.
-        unsafe {
-            let mut rows = 0;
-            for i in 0..TAKEN {
-                rows |= u64::from(self.next_row(*keys.add(i))) << (8 * i);
-            }
-            if rows & const { u64::from_ne_bytes([!(ROWS as u8 - 1); TAKEN]) } != 0 {
-                return false;
-            }
-            L::move_on(keys, rows, self.stride as u32);
-            if const { !P::NONE } {
-                L::move_on(payloads, rows, 1);
-            }
-            if FETCHES {
-                for i in 0..TAKEN {
-                    prefetch(self.keys.wrapping_add(*keys.add(i) as usize).cast());
-                    if const { !P::NONE } {
-                        let payload = *payloads.add(i) as usize * self.payload.bytes();
-                        prefetch(self.payloads.wrapping_add(payload));
-                    }
-                }
-            }
-        }
-        true
-    }
-
-    /// Puts a key to its slot.
-    #[inline(always)]
-    unsafe fn put_key(&self, slot: u32, key: MaybeUninit<L::Word>) {
-        // SAFETY: as in `put_all`.
-        unsafe {
-            let to: *mut MaybeUninit<_> = self.keys.add(slot as usize).cast();
-            to.write(key);
-        }
-    }
-
-    /// Puts a payload to its slot.
-    #[inline(always)]
-    unsafe fn put_payload(&self, slot: u32, held: P::Held) {
-        // SAFETY: as in `put_all`.
-        unsafe { self.payload.store(self.payloads, slot as usize, held) }
-    }
-
-    /// How many records the bins from `bin` on have, one for each lane.
-    #[inline(always)]
-    pub(super) unsafe fn sum(&self, bin: usize) -> usize {
-        // SAFETY: there are as many bins.
-        let counts = unsafe { self.counts(bin) };
-        // Two and two, then all by one multiplication.
-        let (eights, rest) = counts.as_chunks::<8>();
-        let of = |eight: &[u8; 8]| {
-            let eight = u64::from_le_bytes(*eight);
-            let twos = (eight & 0x00ff_00ff_00ff_00ff) + (eight >> 8 & 0x00ff_00ff_00ff_00ff);
-            (twos.wrapping_mul(0x0001_0001_0001_0001) >> 48) as usize
+    /// Keys of `n` records, by a multiplier that spreads them over `range`.
+    fn spread<W: Word>(n: usize, range: u128) -> Vec<W> {
+        let key = |i: usize| {
+            let random = (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+            W::truncate(7 + (random >> 64).wrapping_mul(range) / (1 << 64))
         };
-        let rest: usize = rest.iter().map(|&count| usize::from(count)).sum();
-        eights.iter().map(of).sum::<usize>() + rest
+        (0..n).map(key).collect()
     }
 
-    /// The bins' counters from `bin` on, one for each lane.
-    #[inline(always)]
-    pub(super) unsafe fn counts(&self, bin: usize) -> &[u8] {
-        // SAFETY: there are as many bins.
-        unsafe { slice::from_raw_parts(self.counts.add(bin), L::LANES) }
+    /// Sorts in bins, and tells whether that was done; if not, nothing must have been written.
+    fn check<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) -> bool {
+        let both = |limits| {
+            let one = |fetches| check_one(instructions, keys, payload, fetches, limits);
+            let [sorted, fetching] = [false, true].map(one);
+            assert_eq!(sorted, fetching);
+            sorted
+        };
+        // Where keys crowd between these, others are looked for.
+        both(loose_limits(keys));
+        both(None)
     }
 
-    /// The most records that one of them has.
-    #[inline(always)]
-    pub(super) unsafe fn most(&self, bin: usize) -> u8 {
-        // SAFETY: there are as many bins.
-        let counts = unsafe { self.counts(bin) };
-        counts.iter().fold(0, |most, &count| most.max(count))
+    fn check_one<W: Word, P: Payload>(
+        instructions: Instructions,
+        keys: &[W],
+        payload: P,
+        fetches: bool,
+        limits: Option<Limits<W>>,
+    ) -> bool {
+        let (n, bytes) = (keys.len(), payload.bytes());
+        let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&i| keys[i]);
+        let (mut from, mut from_held) = (keys.to_vec(), held.clone());
+        // Others' places lie before and behind.
+        const BESIDE: usize = 64;
+        let (mut all, mut to_held) = (vec![W::ZERO; n + 2 * BESIDE], vec![0u8; n * bytes]);
+        let room = Record::new(Instructions::Avx512, true, size_of::<W>(), bytes).local_bytes(n);
+        let mut memory = vec![0u128; room.div_ceil(16) + 4];
+        let start = memory.as_mut_ptr().cast::<u8>();
+        let pieces = [0..n / 3, n / 3..n];
+        // SAFETY: all have room for `n` records, the memory for their slots and a line.
+        let sorted = unsafe {
+            let columns = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
+            sort(
+                instructions,
+                Pieces::new(columns, &pieces).within(limits),
+                Columns::new(all.as_mut_ptr().add(BESIDE), to_held.as_mut_ptr(), payload),
+                start.add(start.align_offset(64)),
+                room,
+                fetches,
+                None,
+            )
+        };
+        assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
+        let to = all.split_off(BESIDE);
+        let (to, behind) = to.split_at(n);
+        let beside = all.iter().chain(behind);
+        assert!({ beside }.all(|&key| key == W::ZERO), "beside {n}");
+        let (expected, expected_held) = match sorted {
+            true => (
+                order.iter().map(|&i| keys[i]).collect(),
+                order
+                    .iter()
+                    .flat_map(|&i| held[i * bytes..][..bytes].to_vec())
+                    .collect(),
+            ),
+            false => (vec![W::ZERO; n], vec![0; n * bytes]),
+        };
+        assert!(to == expected, "{instructions:?}: keys of {n}");
+        assert!(
+            to_held == expected_held,
+            "{instructions:?}: payloads of {n}"
+        );
+        sorted
     }
 
-    /// The payloads' slots of the bins from `bin` on, [`ROWS`] for each.
-    #[inline(always)]
-    pub(super) fn payloads(&self, bin: usize) -> *const u8 {
-        let first = bin << ROW_BITS;
-        self.payloads.wrapping_add(first * self.payload.bytes())
+    #[test]
+    fn bins_sort_stably_or_refuse() {
+        fn width<W: Word>(instructions: Instructions) {
+            let most = 1u128 << W::BITS;
+            for n in (2..70).chain([127, 128, 511, 512, 513, 1000, 4096, 10_000]) {
+                // Spread over all values, over few bits, and over just more values than keys.
+                for range in [most - 7, most / 3, 1 << 20, n as u128 + 1] {
+                    let keys: Vec<W> = spread(n, range);
+                    assert!(check(instructions, &keys, Nothing), "{n} over {range}");
+                    check(instructions, &keys, Fixed::<4>);
+                    check(instructions, &keys, Fixed::<16>);
+                    check(instructions, &keys, Bytes(5));
+                }
+                // Fewer values than keys, which are counted: few of them, many, and most of one.
+                let values = [2, n as u128 / 5, n as u128 / 2, 2048, 2049];
+                for values in values.into_iter().filter(|values| 2 * values <= n as u128) {
+                    let mut keys: Vec<W> = spread(n, values);
+                    assert!(
+                        check(instructions, &keys, Nothing),
+                        "{n} of {values} values"
+                    );
+                    keys[..n / 2].fill(!W::truncate(7));
+                    for key in &mut keys[n / 2..] {
+                        *key = !*key;
+                    }
+                    assert!(check(instructions, &keys, Nothing), "{n}, most alike");
+                    check(instructions, &keys, Fixed::<8>);
+                }
+                // Keys that end at the greatest word, which is also what empty slots hold.
+                let high: Vec<W> = spread::<W>(n, n as u128).iter().map(|&key| !key).collect();
+                check(instructions, &high, Fixed::<8>);
+                // One key far from all others, which crowd.
+                let mut crowd: Vec<W> = spread(n, n as u128);
+                crowd[n / 2] = W::MAX;
+                let sorted = check(instructions, &crowd, Nothing);
+                assert_eq!(sorted, n <= 33, "{instructions:?}: a crowd of {n}");
+            }
+        }
+        for instructions in Instructions::all() {
+            width::<u32>(instructions);
+            width::<u64>(instructions);
+        }
     }
 
-    /// How payloads are moved.
-    pub(super) fn payload(&self) -> P {
-        self.payload
+    /// Bins about as wide as half a word tells, with keys at both of their ends.
+    #[test]
+    fn halves_of_keys_are_enough() {
+        const BINS: u128 = 1 << 12;
+        /// How wide bins are taken to be.
+        fn width<W: Word>(instructions: Instructions, range: u128, least: u128) -> u128 {
+            let placing = Placing::new(W::ZERO, W::truncate(range), BINS as usize);
+            let start =
+                |bin: u128| (bin << (W::BITS - placing.zeros)).div_ceil(u128::from(placing.scale));
+            let ends = |bin| {
+                let (from, to) = (start(bin), start(bin + 1));
+                [
+                    from,
+                    from + 1,
+                    from + 2,
+                    from + 3,
+                    to - 4,
+                    to - 3,
+                    to - 2,
+                    to - 1,
+                ]
+            };
+            let distances = (0..BINS).flat_map(ends).map(|at: u128| at.min(range));
+            let mut keys: Vec<W> = distances.map(|at| W::truncate(least + at)).collect();
+            keys.reverse();
+            let widest = start(1);
+            assert!(check(instructions, &keys, Nothing), "{widest} from {least}");
+            bases::width(placing)
+        }
+        for instructions in Instructions::all() {
+            let narrow = (0..60).step_by(4).filter(|above| {
+                let range = BINS * ((1 << 16) - 40 + above);
+                width::<u32>(instructions, range, (1 << 32) - 1 - range);
+                width::<u32>(instructions, range, 7) < 1 << 16
+            });
+            let narrow: Vec<u128> = narrow.collect();
+            assert_eq!(narrow, [0, 4, 8, 12, 16, 20, 24]);
+            // About 2^32, and what floats of 32 bits have.
+            for end in [1 << 32, 0x7f00_0000] {
+                let range = BINS * (end - (1 << 21));
+                assert!(width::<u64>(instructions, range, (1 << 63) + 7) < end);
+                assert!(width::<u64>(instructions, BINS * end, 7) >= end);
+            }
+        }
     }
 
-    /// The place of the keys that some bins have in row `r`.
-    #[inline(always)]
-    pub(super) fn row(&self, r: usize, bin: usize) -> *const L::Word {
-        self.keys.wrapping_add(r * self.stride + bin)
+    /// Words that are compared as floats are normal ones, for where a program has denormal ones taken for zero.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn floats_are_normal() {
+        /// Runs `work` in such a program.
+        fn without_denormals(work: impl FnOnce()) {
+            /// The flags for operands and for results, in the register for such.
+            const ZERO: u32 = 1 << 6 | 1 << 15;
+            let mut before = 0u32;
+            // SAFETY: no float is computed until it is as before, but for comparisons.
+            unsafe {
+                asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack));
+                let during = before | ZERO;
+                asm!("ldmxcsr [{}]", in(reg) &raw const during, options(nostack));
+                work();
+                asm!("ldmxcsr [{}]", in(reg) &raw const before, options(nostack));
+            }
+        }
+        fn width<W: Word>(instructions: Instructions) {
+            for (n, range) in [
+                (300, 1 << 12),
+                (10_000, 1 << 20),
+                (10_000, 1 << 31),
+                (10_000, 1 << 50),
+            ] {
+                let keys: Vec<W> = spread(n, range);
+                without_denormals(|| {
+                    check(instructions, &keys, Nothing);
+                    check(instructions, &keys, Fixed::<8>);
+                });
+            }
+        }
+        for instructions in Instructions::all() {
+            width::<u32>(instructions);
+            width::<u64>(instructions);
+        }
+    }
+
+    /// Many threads share what memory there is for local sorts; too little for slots is refused.
+    #[test]
+    fn little_memory_is_not_for_bins() {
+        let record = Record::new(Instructions::Avx512, true, 4, 4);
+        for bytes in [100, 10_000, 18_495] {
+            assert_eq!(record.most_records(bytes), (bytes - 16) / 8);
+            let (mut keys, mut values) = ([2u32, 1], [0u32; 2]);
+            let mut memory = vec![0u128; bytes.div_ceil(16)];
+            let values = values.as_mut_ptr().cast();
+            let columns = Columns::new(keys.as_mut_ptr(), values, Fixed::<4>);
+            let start = memory.as_mut_ptr().cast();
+            let records = Pieces::new(columns, &[0..1, 1..2]);
+            let best = Instructions::detect();
+            // SAFETY: the columns have two records, and the memory has its bytes.
+            let done = unsafe { sort(best, records, columns, start, bytes, false, None) };
+            assert!(!done, "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn other_keys_are_not_for_bins() {
+        let keys = [3u16, 1, 2];
+        assert!(!check(Instructions::detect(), &keys, Nothing));
+        let keys = [3u64, 1, 2];
+        assert!(!check(Instructions::Portable, &keys, Fixed::<8>));
     }
 }

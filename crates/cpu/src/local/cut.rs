@@ -23,7 +23,7 @@ use sweepsort_core::{Coder, Word};
 
 use super::block;
 use super::coding::{Coded, Codes, Coding};
-use crate::columns::{LINE, prefetch};
+use crate::fetch::{LINE, prefetch};
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::{Crew, Shared};

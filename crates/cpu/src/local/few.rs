@@ -9,10 +9,11 @@ use sweepsort_core::{Coder, Kind, Presorted, Report, Word};
 use super::coding::{Coded, Codes, Coding};
 use super::passes::Passes;
 use super::{block, several};
-use crate::columns::{Columns, Nothing};
+use crate::columns::Columns;
 use crate::hybrid::{self, Done};
 use crate::instructions::{Instructions, logic_pays};
 use crate::lanes::{Lanes, Vectored, VectoredOrNot, by_vectors, by_vectors_or_not};
+use crate::payload::Nothing;
 use crate::reading::Plain;
 use crate::tuning::{
     HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, JOINED_BLOCKS, JOINED_BLOCKS_32,

@@ -15,10 +15,12 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::bases::{self, Bases};
-use super::bins::{BINS_TOGETHER, Collect, ROWS, Slots, twelve_rows};
+use super::bins::{Collect, twelve_rows};
 use super::network;
-use crate::columns::{Columns, Payload};
+use super::slots::{BINS_TOGETHER, ROWS, Slots};
+use crate::columns::Columns;
 use crate::lanes::{Keys, Rests, Sorted};
+use crate::payload::Payload;
 use crate::placing::Placing;
 
 type Half<L> = <<L as Keys>::Rests as Sorted>::Word;

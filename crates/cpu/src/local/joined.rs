@@ -5,9 +5,10 @@
 //! a word     key less least   row    payload
 //! ```
 //!
-//! The row is what keeps records with equal keys in order. It has room where keys are within 27 bits of each other,
-//! as those of a bucket mostly are, and its limits; and where they are within less than 26, words may be compared as
-//! [distances](crate::lanes::Keys::Distances).
+//! The row is what keeps records with equal keys in order. It has room where keys are within 27 bits of each other, as
+//! those of 32 even buckets are, and their limits; and where they are within less than 26, words may be compared as
+//! [distances](crate::lanes::Keys::Distances). An empty slot has the greatest key and the number of its row, which is above
+//! those of all records: so it comes last, also where some have that key.
 //!
 //! Payloads may be padding, in part or as a whole. No comparison depends on them, for no two words of a bin agree in
 //! key and row.
@@ -17,10 +18,12 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::beside::Beside;
-use super::bins::{AHEAD, LANES_MAX, ROW_BITS, ROWS, Slots, twelve_rows};
+use super::bins::{AHEAD, twelve_rows};
+use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
 use super::whole::sorted_to;
-use crate::columns::{Ahead, Nothing, Payload};
 use crate::lanes::{Lanes, Sorted, Vectored};
+use crate::payload::{Nothing, Payload};
+use crate::pieces::Ahead;
 use crate::placing::{Placing, STRIP};
 
 /// Bits of a payload, and of a key.
@@ -29,15 +32,17 @@ const HALF: u32 = u64::BITS / 2;
 const KEY_SHIFT: u32 = HALF + ROW_BITS;
 /// Words that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX / 2 + 1) * ROWS;
+/// Sorted words that are parted together. Most have long been stored then, and need not be waited for.
+const TOGETHER: usize = 512;
 
 /// The least key of a word in the network.
 fn start<N: Sorted>() -> N::Word {
     N::LEAST >> KEY_SHIFT
 }
 
-/// The key of those that are none, whatever their row: greater than that of any other.
+/// The greatest, with whatever row and payload.
 fn end<N: Sorted>() -> N::Word {
-    (N::GREATEST >> KEY_SHIFT).wrapping_sub(N::Word::truncate(1))
+    (N::GREATEST >> KEY_SHIFT).wrapping_sub(N::Word::truncate(u128::from(!N::ALL)))
 }
 
 /// A bucket of such records.
@@ -162,10 +167,10 @@ impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
             if range < L::Word::truncate((n / (ROWS / 2)).max(1) as u128) {
                 return false;
             }
-            if range < end::<L::Distances>().wrapping_sub(start::<L::Distances>()) {
+            if range <= end::<L::Distances>().wrapping_sub(start::<L::Distances>()) {
                 return self.sort::<L, L::Distances>(least, range, ahead);
             }
-            range < end::<L>().wrapping_sub(start::<L>()) && self.sort::<L, L>(least, range, ahead)
+            range <= end::<L>().wrapping_sub(start::<L>()) && self.sort::<L, L>(least, range, ahead)
         }
     }
 }
@@ -197,13 +202,13 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             if !filled {
                 return false;
             }
-            let mut sorted = [MaybeUninit::<L::Word>::uninit(); SORTED];
-            let to = sorted.as_mut_ptr().cast();
+            let mut sorted = [MaybeUninit::<L::Word>::uninit(); TOGETHER + SORTED];
             let twelve = twelve_rows::<L>();
-            let mut done = 0;
+            let (mut done, mut held) = (0, 0);
             for bin in (0..slots.bins).step_by(L::LANES) {
                 let sum = slots.sum(bin);
-                bucket.to.from(done).fetch(AHEAD..AHEAD + sum);
+                bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
+                let to = sorted.as_mut_ptr().add(held).cast();
                 match slots.most(bin) {
                     0 => {}
                     1..=8 => Self::collect_rows::<L, N, 8>(&slots, bin, to),
@@ -212,9 +217,14 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                     17..=24 => Self::collect_rows::<L, N, 24>(&slots, bin, to),
                     _ => Self::collect_rows::<L, N, 32>(&slots, bin, to),
                 }
-                self.part::<L>(&sorted[..sum], base, done);
-                done += sum;
+                held += sum;
+                if held >= TOGETHER {
+                    self.part::<L>(&sorted[..held], base, done);
+                    done += held;
+                    held = 0;
+                }
             }
+            self.part::<L>(&sorted[..held], base, done);
             true
         }
     }
@@ -223,10 +233,12 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Columns, Fixed, Limits, loose_limits};
+    use crate::columns::Columns;
     use crate::instructions::Instructions;
     use crate::lanes::by_vectors;
-    use crate::local::Shape;
+    use crate::payload::Fixed;
+    use crate::pieces::{Limits, loose_limits};
+    use crate::plan::Record;
 
     /// Sorts a bucket in two pieces, and tells whether that was done; if not, nothing must have been written.
     fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> bool {
@@ -252,7 +264,7 @@ mod tests {
         const BESIDE: usize = 32;
         let (mut to_keys, mut to_payloads) =
             (vec![0u32; n + 2 * BESIDE], vec![0u32; n + 2 * BESIDE]);
-        let bytes = Shape::new(Instructions::Avx512, true, 4, 4).bytes(n);
+        let bytes = Record::new(Instructions::Avx512, true, 4, 4).local_bytes(n);
         let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: all have room for `n` records, the memory for their slots and a line.
@@ -293,8 +305,8 @@ mod tests {
     }
 
     /// The most values from the least key to the greatest for words that are compared as integers, and as floats.
-    const AS_INTEGERS: usize = (1 << 27) - 2;
-    const AS_FLOATS: usize = 0x3fe_ffff;
+    const AS_INTEGERS: usize = 1 << 27;
+    const AS_FLOATS: usize = 0x3ff_0000;
 
     /// Keys of a narrow range, many of them equal, stably; of others it is told.
     #[test]
@@ -323,9 +335,12 @@ mod tests {
                         assert_eq!(sorted, done, "{n} keys of {range} values");
                     }
                 }
-                // As many of the greatest as a bin has rows, whose last word is next to an empty slot's; next to the
-                // greatest number there is.
-                for range in [AS_FLOATS, AS_INTEGERS] {
+                // As many of the greatest as a bin has rows, or fewer, so that empty slots come next to them, whose key is that;
+                // next to the greatest number there is.
+                for (range, many) in [AS_FLOATS, AS_INTEGERS]
+                    .into_iter()
+                    .flat_map(|range| [ROWS, 20, 9, 3].map(|many| (range, many)))
+                {
                     if n <= 64 {
                         continue;
                     }
@@ -335,8 +350,9 @@ mod tests {
                     };
                     let mut keys: Vec<u32> = (0..n).map(others).collect();
                     keys[0] = least;
-                    keys[n - ROWS..].fill(u32::MAX);
-                    assert!(check(instructions, &keys, false), "{n} keys and a full bin");
+                    keys[n - many..].fill(u32::MAX);
+                    let sorted = check(instructions, &keys, false);
+                    assert!(sorted, "{n} keys, {many} of the greatest");
                 }
                 // One far from all others, which crowd.
                 let mut keys: Vec<u32> = (0..n as u32).collect();

@@ -21,21 +21,26 @@ use std::ops::Range;
 use sweepsort_core::Word;
 
 use super::beside::Beside;
-use super::bins::{AHEAD, LANES_MAX, ROWS, Slots, twelve_rows};
+use super::bins::{AHEAD, twelve_rows};
+use super::slots::{LANES_MAX, ROWS, Slots};
 use super::whole::sorted_to;
-use crate::columns::{Ahead, Columns, Nothing, Payload};
+use crate::columns::Columns;
 use crate::lanes::{AnyVectored, Keys, Sorted};
+use crate::payload::{Nothing, Payload};
+use crate::pieces::Ahead;
 use crate::placing::{Placing, STRIP};
 use crate::room::Room;
 
 /// Bytes of a slot.
-pub(super) const SLOT_BYTES: usize = size_of::<u32>();
+pub(crate) const SLOT_BYTES: usize = size_of::<u32>();
 /// Records of a page.
 const PAGE: usize = STRIP;
 /// A number has at least so many bits of a key.
 const KEY_BITS_MIN: u32 = 8;
 /// Numbers that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX + 1) * ROWS;
+/// Sorted numbers whose records are written together. Most numbers have long been stored then, and need not be waited for.
+const TOGETHER: usize = 512;
 /// Records that are written at a time.
 const FOUR: usize = 4;
 
@@ -343,12 +348,12 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                 numbering,
                 to: bucket.to.cast::<L::Word>(),
             };
-            let mut numbers = [0; SORTED];
-            let to = numbers.as_mut_ptr();
-            let mut done = 0;
+            let mut numbers = [0; TOGETHER + SORTED];
+            let (mut done, mut held) = (0, 0);
             for bin in (0..slots.bins).step_by(<L::Numbers as Sorted>::LANES) {
                 let sum = slots.sum(bin);
-                bucket.to.from(done).fetch(AHEAD..AHEAD + sum);
+                bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
+                let to = numbers.as_mut_ptr().add(held);
                 match slots.most(bin) {
                     0 => {}
                     1..=8 => collect_rows::<L::Numbers, 8>(&slots, bin, to),
@@ -359,11 +364,18 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                     17..=24 => collect_rows::<L::Numbers, 24>(&slots, bin, to),
                     _ => collect_rows::<L::Numbers, 32>(&slots, bin, to),
                 }
-                let numbers = &mut numbers[..sum];
-                numbered.settle::<L::Numbers>(numbers);
-                numbered.write::<L>(numbers, done);
-                done += sum;
+                held += sum;
+                if held >= TOGETHER {
+                    let numbers = &mut numbers[..held];
+                    numbered.settle::<L::Numbers>(numbers);
+                    numbered.write::<L>(numbers, done);
+                    done += held;
+                    held = 0;
+                }
             }
+            let numbers = &mut numbers[..held];
+            numbered.settle::<L::Numbers>(numbers);
+            numbered.write::<L>(numbers, done);
             true
         }
     }
@@ -372,11 +384,13 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Fixed, LINE, Limits, loose_limits};
+    use crate::columns::{column_bytes, columns_at};
+    use crate::fetch::LINE;
     use crate::instructions::Instructions;
-    use crate::job::{column_bytes, columns_at};
     use crate::lanes::by_any_vectors;
-    use crate::local::Shape;
+    use crate::payload::Fixed;
+    use crate::pieces::{Limits, loose_limits};
+    use crate::plan::Record;
 
     /// Whether some numbers have ties, by vectors.
     struct Ties<'a>(Numbering<u64>, &'a [u32]);
@@ -455,7 +469,7 @@ mod tests {
         const BESIDE: usize = 32;
         let mut to_keys = vec![W::ZERO; n + 2 * BESIDE];
         let mut to_payloads = vec![0; (n + 2 * BESIDE) * width];
-        let bytes = Shape::new(Instructions::Avx512, true, size_of::<W>(), width).bytes(n);
+        let bytes = Record::new(Instructions::Avx512, true, size_of::<W>(), width).local_bytes(n);
         let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
         let start = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: all have room for `n` records, the memory for their slots and a line.

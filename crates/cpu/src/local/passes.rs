@@ -19,7 +19,10 @@ use std::slice;
 
 use sweepsort_core::{Digit, Word};
 
-use crate::columns::{Columns, Payload, Pieces, prefetch};
+use crate::columns::Columns;
+use crate::fetch::prefetch;
+use crate::payload::Payload;
+use crate::pieces::Pieces;
 use crate::reading::Reading;
 use crate::scan;
 use crate::tuning::{
@@ -474,7 +477,7 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Fixed;
+    use crate::payload::Fixed;
     use crate::reading::Plain;
 
     /// The key of a place, and of a random number that is the place's.

@@ -22,9 +22,10 @@ use sweepsort_core::Word;
 
 use super::coding::Codes;
 use super::{bins, block, passes};
-use crate::columns::{Columns, Payload};
+use crate::columns::Columns;
 use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::payload::Payload;
 use crate::reading::Plain;
 use passes::{Passes, Tables};
 
@@ -401,7 +402,7 @@ impl<L: Lanes> Places<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Bytes, Fixed, Nothing};
+    use crate::payload::{Bytes, Fixed, Nothing};
 
     /// Words of the widest vector.
     const LANES_MAX: usize = VECTOR_BYTES / size_of::<u64>();

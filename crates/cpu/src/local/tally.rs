@@ -7,7 +7,10 @@
 
 use sweepsort_core::Word;
 
-use crate::columns::{Ahead, Columns, LINE, Payload, Pieces, READ_TOGETHER};
+use crate::columns::Columns;
+use crate::fetch::LINE;
+use crate::payload::Payload;
+use crate::pieces::{Ahead, Pieces, READ_TOGETHER};
 
 /// How many tables of counters there are where values are few: a counter waits for the last addition to it.
 const TABLES: usize = 4;

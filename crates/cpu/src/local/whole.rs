@@ -9,10 +9,12 @@ use std::mem::MaybeUninit;
 use sweepsort_core::Word;
 
 use super::bases::{self, Bases};
-use super::bins::{Collect, LANES_MAX, ROW_BITS, ROWS, Slots, twelve_rows};
+use super::bins::{Collect, twelve_rows};
 use super::network;
-use crate::columns::{Columns, Payload};
+use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
+use crate::columns::Columns;
 use crate::lanes::{Keys, Sorted};
+use crate::payload::Payload;
 use crate::placing::Placing;
 use crate::tuning::ROWS_12_LANES;
 
