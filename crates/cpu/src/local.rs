@@ -40,7 +40,7 @@ use crate::pool::{Crew, Shared};
 use crate::reading::Reading;
 use crate::room::Room;
 use crate::sink::Sink;
-use crate::tuning::{CUT_SHARED_BYTES, INSERTION_MAX, QUICK_BYTES, QUICK_BYTES_32, QUICK_BYTES_64};
+use crate::tuning::{CUT_SHARED_BYTES, INSERTION_MAX, QUICK_RECORDS_BYTES, by_width};
 use beside::Beside;
 use crowding::Crowding;
 pub(crate) use cut::Cut;
@@ -271,10 +271,9 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let quick_bytes = match (self.instructions, W::BITS) {
-                (Instructions::Avx512, 32) if P::NONE => QUICK_BYTES_32,
-                (Instructions::Avx512, 64) if P::NONE => QUICK_BYTES_64,
-                _ => QUICK_BYTES,
+            let quick_bytes = match P::NONE {
+                true => by_width(self.instructions, W::BITS).quick_bytes,
+                false => QUICK_RECORDS_BYTES,
             };
             let few = n * quick::word_bytes::<W, P>() <= quick_bytes;
             let quick = || {

@@ -18,11 +18,10 @@ use crate::instructions::{Instructions, second_cache_bytes};
 use crate::local::{pairs, passes, slots};
 use crate::pool::Crew;
 use crate::tuning::{
-    ANY_BINS_FROM_32, ANY_BINS_FROM_64, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER,
-    CUTS_32, CUTS_64, Cuts, FIRST_BITS, INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES,
-    LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, MADE_BYTES, ONE_BYTES, ONE_KEYS_BYTES, ORDER_FROM,
-    PARALLEL_FROM, PARTITION_BITS, PASSES_BYTES, SAMPLED_BITS, SHARING, SHARING_READ_AGAIN,
-    Sharing, WAITED_PS_A_KEY,
+    BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, ByWidth, Cuts, FIRST_BITS, INSERTION_MAX,
+    LATE_PS_A_KEY, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, MADE_BYTES, ONE_BYTES,
+    ONE_KEYS_BYTES, ORDER_FROM, PARALLEL_FROM, PARTITION_BITS, PASSES_BYTES, SAMPLED_BITS, SHARING,
+    SHARING_READ_AGAIN, Sharing, WAITED_PS_A_KEY, by_width,
 };
 
 /// Records of one type, as a sort sees them.
@@ -36,8 +35,8 @@ pub(crate) struct Record {
     keys: bool,
     /// Whether they can be sorted in bins.
     bins: bool,
-    /// Fewer of them are not.
-    bins_from: usize,
+    /// What is known of keys of such a width.
+    tuned: &'static ByWidth,
     /// Whether they can be sorted by vectors that not every machine has.
     pub(crate) vectors: bool,
     /// Whether many are cut in parts for bins: keys alone, by vectors that compress.
@@ -61,11 +60,7 @@ impl Record {
             },
             keys: payload == 0,
             bins,
-            bins_from: match key {
-                _ if vectors => 0,
-                4 => ANY_BINS_FROM_32,
-                _ => ANY_BINS_FROM_64,
-            },
+            tuned: by_width(instructions, 8 * key as u32),
             vectors,
             parts: vectors && payload == 0 && instructions == Instructions::Avx512,
             fewer_sampled: vectors && (key == 4 || instructions == Instructions::Avx512),
@@ -74,7 +69,7 @@ impl Record {
 
     /// Whether `n` of them are worth a try in bins.
     pub(crate) fn takes_bins(self, n: usize) -> bool {
-        self.bins && n >= self.bins_from
+        self.bins && n >= self.tuned.bins_from
     }
 
     /// Whether they are keys alone that can be sorted by vectors that not every machine has.
@@ -127,7 +122,7 @@ impl Record {
 
     /// Whether `n` is no more than the most of those that are cut by so many workers. One sorts in bins what these take.
     fn is_cut(self, n: usize, threads: usize, most: impl Fn(&Cuts) -> [usize; 2]) -> bool {
-        let most = most(if self.bytes == 4 { &CUTS_32 } else { &CUTS_64 });
+        let most = most(&self.tuned.cuts);
         let most = most.get(threads - 1).copied().unwrap_or(0);
         self.parts && n <= most && (threads > 1 || self.in_parts(n))
     }

@@ -3,6 +3,77 @@
 
 use std::time::Duration;
 
+use crate::instructions::Instructions;
+
+/// The most keys alone that are cut in parts where they lie: by one thread, and by two.
+pub(crate) struct Cuts {
+    /// However they are spread.
+    pub(crate) any: [usize; 2],
+    /// If a sample shows that they are not even: a partition would have to search for each one's bucket, and local sorts to cut
+    /// most of them.
+    pub(crate) skewed: [usize; 2],
+    /// If it shows hardly any values: these a partition finds without a search, and only counts.
+    pub(crate) few: [usize; 2],
+}
+
+/// What depends on the width of keys and on the instructions that sort them.
+pub(crate) struct ByWidth {
+    /// Up to so many register blocks of keys alone are joined, where these are all there are: more are faster in bins. (What is
+    /// left of many keys is cut down to blocks, which takes less time there.)
+    pub(crate) joined_blocks: usize,
+    /// The same of floats. Those of 64 bits bins take as their codes, which crowd where floats are evenly spread.
+    pub(crate) joined_float_blocks: usize,
+    /// Up to so many bytes of keys alone are sorted by `quick` first: a block in registers, or a few. Bins take twice as long.
+    pub(crate) quick_bytes: usize,
+    /// Fewer are sorted in passes, not in bins. (Vectors that any machine has have two words of 64 bits.)
+    pub(crate) bins_from: usize,
+    /// By AVX-512 alone, which compresses. A cut of 64 bits takes twice as long as one of 32, a partition a fifth longer.
+    pub(crate) cuts: Cuts,
+}
+
+/// No keys are cut.
+const NO_CUTS: Cuts = Cuts {
+    any: [0; 2],
+    skewed: [0; 2],
+    few: [0; 2],
+};
+
+/// The values for keys of so many bits, 32 or 64.
+#[rustfmt::skip]
+pub(crate) const fn by_width(instructions: Instructions, bits: u32) -> &'static ByWidth {
+    use Instructions::{Avx2, Avx512, Portable};
+    match (instructions, bits) {
+        (Avx512, 32) => &ByWidth {
+            joined_blocks: 8, joined_float_blocks: 8, quick_bytes: 7 << 9, bins_from: 0,
+            cuts: Cuts {
+                any: [4_000_000; 2],
+                skewed: [usize::MAX; 2],
+                few: [10_000_000; 2],
+            },
+        },
+        (Avx512, _) => &ByWidth {
+            joined_blocks: 4, joined_float_blocks: 8, quick_bytes: 2 << 10, bins_from: 0,
+            cuts: Cuts {
+                any: [640_000, 250_000],
+                skewed: [usize::MAX, 6_000_000],
+                few: [10_000_000, 500_000],
+            },
+        },
+        (Avx2, 32) => &ByWidth {
+            joined_blocks: 4, joined_float_blocks: 4, quick_bytes: 1 << 10, bins_from: 0, cuts: NO_CUTS,
+        },
+        (Avx2, _) => &ByWidth {
+            joined_blocks: 4, joined_float_blocks: 8, quick_bytes: 1 << 10, bins_from: 0, cuts: NO_CUTS,
+        },
+        (Portable, 32) => &ByWidth {
+            joined_blocks: 0, joined_float_blocks: 0, quick_bytes: 0, bins_from: 256, cuts: NO_CUTS,
+        },
+        (Portable, _) => &ByWidth {
+            joined_blocks: 0, joined_float_blocks: 0, quick_bytes: 0, bins_from: 2048, cuts: NO_CUTS,
+        },
+    }
+}
+
 /// The most bits that number a partition's buckets. 256 of them keep the scatter's open cache lines within
 /// a first level cache.
 pub(crate) const PARTITION_BITS: u32 = 8;
@@ -52,12 +123,6 @@ pub(crate) const FORESEEN: usize = 32;
 /// Up to so many lanes, bins of which none has more than 12 keys are sorted as 12 rows: of more bins one mostly has more.
 pub(crate) const ROWS_12_LANES: usize = 8;
 
-/// By vectors that every machine has, fewer keys of 32 bits are sorted in passes instead of bins.
-pub(crate) const ANY_BINS_FROM_32: usize = 256;
-
-/// The same of 64 bits, which such vectors have two of.
-pub(crate) const ANY_BINS_FROM_64: usize = 2048;
-
 /// After a bucket whose keys crowd, at most so many go without a try in bins.
 pub(crate) const BINS_SKIPPED_MAX: u32 = 16;
 
@@ -68,25 +133,8 @@ pub(crate) const HALF_VECTORS_32: usize = 32;
 /// The same where logic does not pay: on a Zen 4 a step of 512 bits takes as long as two of 256.
 pub(crate) const HALF_VECTORS_32_ZEN: usize = 64;
 
-/// Up to so many blocks of keys alone are joined, where these are all there are: more are faster in bins. (What is left of many
-/// keys is cut down to blocks, which takes less time there.)
-pub(crate) const JOINED_BLOCKS: usize = 4;
-
-/// The same of 32 bits by AVX-512.
-pub(crate) const JOINED_BLOCKS_32: usize = 8;
-
-/// The same of floats of 64 bits: bins take them as their codes, which crowd where floats are evenly spread.
-pub(crate) const JOINED_BLOCKS_64_FLOATS: usize = 8;
-
-/// Up to so many bytes of keys, or of words for records, are sorted by `quick` first: a block in registers,
-/// or a few. Bins take twice as long.
-pub(crate) const QUICK_BYTES: usize = 1 << 10;
-
-/// The same for keys of 32 bits alone by AVX-512, of which a block has the most: 896 keys.
-pub(crate) const QUICK_BYTES_32: usize = 7 << 9;
-
-/// And for keys of 64 bits alone. (Pairs of 64 bits are up to a fifth slower so.)
-pub(crate) const QUICK_BYTES_64: usize = 2 << 10;
+/// Up to so many bytes of words for records are sorted by `quick` first. (Pairs of 64 bits are up to a fifth slower by more.)
+pub(crate) const QUICK_RECORDS_BYTES: usize = 1 << 10;
 
 /// Bytes of a worker's memory for local sorts: slots for 200,000 keys of 32 bits alone, for half as many
 /// records of 8 bytes, for a quarter of 16; room for 160,000 pairs of 64 bits each. So 10^8 records need one partition alone.
@@ -106,31 +154,6 @@ pub(crate) const ONE_BYTES: usize = 4 << 20;
 
 /// The same for keys alone, which wait less, and where they crowd are fast without slots.
 pub(crate) const ONE_KEYS_BYTES: usize = 8 << 20;
-
-/// The most keys alone that are cut in parts where they lie, by vectors that compress (AVX-512): by one thread, and by two.
-pub(crate) struct Cuts {
-    /// However they are spread.
-    pub(crate) any: [usize; 2],
-    /// If a sample shows that they are not even: a partition would have to search for each one's bucket, and local sorts to cut
-    /// most of them.
-    pub(crate) skewed: [usize; 2],
-    /// If it shows hardly any values: these a partition finds without a search, and only counts.
-    pub(crate) few: [usize; 2],
-}
-
-/// Of keys of 32 bits.
-pub(crate) const CUTS_32: Cuts = Cuts {
-    any: [4_000_000, 4_000_000],
-    skewed: [usize::MAX, usize::MAX],
-    few: [10_000_000, 10_000_000],
-};
-
-/// Of keys of 64 bits, of which a cut takes twice as long, and a partition a fifth longer.
-pub(crate) const CUTS_64: Cuts = Cuts {
-    any: [640_000, 250_000],
-    skewed: [usize::MAX, 6_000_000],
-    few: [10_000_000, 500_000],
-};
 
 /// How far ahead of what a cut reads, from either end, the machine is told of it. Of skewed keys it mostly reads the same end
 /// for a while, and then the other one.

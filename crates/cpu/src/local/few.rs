@@ -15,13 +15,14 @@ use crate::instructions::{Instructions, logic_pays};
 use crate::lanes::{Lanes, Vectored, VectoredOrNot, by_vectors, by_vectors_or_not};
 use crate::payload::Nothing;
 use crate::reading::Plain;
-use crate::tuning::{
-    HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, JOINED_BLOCKS, JOINED_BLOCKS_32,
-    JOINED_BLOCKS_64_FLOATS,
-};
+use crate::tuning::{HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, by_width};
 
 /// Memory for words that are few, whatever they and the vectors are.
-pub(crate) type Room = MaybeUninit<[u128; JOINED_BLOCKS_32 * block::MOST / 4]>;
+pub(crate) type Room = MaybeUninit<[u128; ROOM_BYTES / size_of::<u128>()]>;
+
+/// As many as the most blocks of the longest ones have, which are of 32 bits.
+const ROOM_BYTES: usize =
+    by_width(Instructions::Avx512, 32).joined_blocks * block::MOST * size_of::<u32>();
 
 /// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
@@ -29,10 +30,10 @@ const LOOKED_AT: usize = 8;
 /// The most keys of a kind, of so many bits, that are few: several blocks, or as many as are sorted by insertion.
 #[inline]
 pub(crate) fn most(instructions: Instructions, kind: Kind, bits: u32) -> usize {
-    let blocks = match (instructions, bits) {
-        (Instructions::Avx512, 32) => JOINED_BLOCKS_32,
-        (_, 64) if matches!(kind, Kind::Float { .. }) => JOINED_BLOCKS_64_FLOATS,
-        _ => JOINED_BLOCKS,
+    let tuned = by_width(instructions, bits);
+    let blocks = match kind {
+        Kind::Float { .. } => tuned.joined_float_blocks,
+        _ => tuned.joined_blocks,
     };
     match block_keys(instructions, bits) {
         0 => INSERTION_MAX,

@@ -16,7 +16,7 @@ use sweepsort_core::Word;
 
 use super::bases::{self, Bases};
 use super::bins::{Collect, twelve_rows};
-use super::network;
+use super::network::{self, by_rows};
 use super::slots::{BINS_TOGETHER, ROWS, Slots};
 use crate::columns::Columns;
 use crate::lanes::{Keys, Rests, Sorted};
@@ -114,16 +114,8 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
         let to = to.keys_start();
         // SAFETY: the caller's promise.
         unsafe {
-            match self.slots.most(bin) {
-                0 => {}
-                1..=8 => self.collect_rows::<8>(bin, to, sum, room),
-                9..=12 if const { 12 % L::Rests::SQUARE == 0 } && twelve_rows::<L::Rests>() => {
-                    self.collect_rows::<12>(bin, to, sum, room)
-                }
-                9..=16 => self.collect_rows::<16>(bin, to, sum, room),
-                17..=24 => self.collect_rows::<24>(bin, to, sum, room),
-                _ => self.collect_rows::<32>(bin, to, sum, room),
-            }
+            let twelve = const { 12 % L::Rests::SQUARE == 0 } && twelve_rows::<L::Rests>();
+            by_rows!(self.slots.most(bin), twelve, R => self.collect_rows::<R>(bin, to, sum, room));
         }
     }
 }

@@ -19,6 +19,7 @@ use sweepsort_core::Word;
 
 use super::beside::Beside;
 use super::bins::{AHEAD, twelve_rows};
+use super::network::by_rows;
 use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
 use super::whole::sorted_to;
 use crate::lanes::{Lanes, Sorted, Vectored};
@@ -209,14 +210,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 let sum = slots.sum(bin);
                 bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
                 let to = sorted.as_mut_ptr().add(held).cast();
-                match slots.most(bin) {
-                    0 => {}
-                    1..=8 => Self::collect_rows::<L, N, 8>(&slots, bin, to),
-                    9..=12 if twelve => Self::collect_rows::<L, N, 12>(&slots, bin, to),
-                    9..=16 => Self::collect_rows::<L, N, 16>(&slots, bin, to),
-                    17..=24 => Self::collect_rows::<L, N, 24>(&slots, bin, to),
-                    _ => Self::collect_rows::<L, N, 32>(&slots, bin, to),
-                }
+                by_rows!(slots.most(bin), twelve, R => Self::collect_rows::<L, N, R>(&slots, bin, to));
                 held += sum;
                 if held >= TOGETHER {
                     self.part::<L>(&sorted[..held], base, done);

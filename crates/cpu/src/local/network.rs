@@ -20,6 +20,28 @@ macro_rules! exchange {
     )*};
 }
 
+/// Evaluates what sorts bins, with a constant `$rows` as small as a network for the fullest of them is, which has `$most` keys; not at
+/// all if none has any. 12 rows only `$twelve`.
+macro_rules! by_rows {
+    ($most:expr, $twelve:expr, $rows:ident => $sort:expr) => {{
+        macro_rules! rows {
+            ($n:literal) => {{
+                const $rows: usize = $n;
+                $sort
+            }};
+        }
+        match $most {
+            0 => {}
+            1..=8 => rows!(8),
+            9..=12 if $twelve => rows!(12),
+            9..=16 => rows!(16),
+            17..=24 => rows!(24),
+            _ => rows!(32),
+        }
+    }};
+}
+pub(super) use by_rows;
+
 /// The lesser of two of `R` rows, lane by lane, and the greater; of many rows by `LOGIC`, if there is such a way
 /// ([`Sorted::exchange`]).
 ///

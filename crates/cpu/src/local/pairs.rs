@@ -22,6 +22,7 @@ use sweepsort_core::Word;
 
 use super::beside::Beside;
 use super::bins::{AHEAD, twelve_rows};
+use super::network::by_rows;
 use super::slots::{LANES_MAX, ROWS, Slots};
 use super::whole::sorted_to;
 use crate::columns::Columns;
@@ -349,21 +350,13 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                 to: bucket.to.cast::<L::Word>(),
             };
             let mut numbers = [0; TOGETHER + SORTED];
+            let twelve = twelve_rows::<L::Numbers>();
             let (mut done, mut held) = (0, 0);
             for bin in (0..slots.bins).step_by(<L::Numbers as Sorted>::LANES) {
                 let sum = slots.sum(bin);
                 bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
                 let to = numbers.as_mut_ptr().add(held);
-                match slots.most(bin) {
-                    0 => {}
-                    1..=8 => collect_rows::<L::Numbers, 8>(&slots, bin, to),
-                    9..=12 if twelve_rows::<L::Numbers>() => {
-                        collect_rows::<L::Numbers, 12>(&slots, bin, to)
-                    }
-                    9..=16 => collect_rows::<L::Numbers, 16>(&slots, bin, to),
-                    17..=24 => collect_rows::<L::Numbers, 24>(&slots, bin, to),
-                    _ => collect_rows::<L::Numbers, 32>(&slots, bin, to),
-                }
+                by_rows!(slots.most(bin), twelve, R => collect_rows::<L::Numbers, R>(&slots, bin, to));
                 held += sum;
                 if held >= TOGETHER {
                     let numbers = &mut numbers[..held];

@@ -10,7 +10,7 @@ use sweepsort_core::Word;
 
 use super::bases::{self, Bases};
 use super::bins::{Collect, twelve_rows};
-use super::network;
+use super::network::{self, by_rows};
 use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
 use crate::columns::Columns;
 use crate::lanes::{Keys, Sorted};
@@ -237,23 +237,15 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
         // SAFETY: the caller's promise.
         unsafe {
             let most = self.slots.most(bin);
+            let twelve = const { L::LANES <= ROWS_12_LANES } && self.twelve;
             if const { P::NONE } {
                 let to = to.keys_start();
-                match most {
-                    0 => {}
-                    1..=8 => self.collect_keys::<L::Distances, 8>(bin, to, sum, room),
-                    9..=12 if const { L::LANES <= ROWS_12_LANES } && self.twelve => {
-                        self.collect_keys::<L::Distances, 12>(bin, to, sum, room)
-                    }
-                    9..=16 => self.collect_keys::<L::Distances, 16>(bin, to, sum, room),
-                    17..=24 => self.collect_keys::<L::Distances, 24>(bin, to, sum, room),
-                    _ => self.collect_keys::<L::Distances, 32>(bin, to, sum, room),
-                }
+                by_rows!(most, twelve, R => self.collect_keys::<L::Distances, R>(bin, to, sum, room));
             } else {
                 match most {
                     0 => {}
                     1..=8 => self.collect_records::<L::Distances, 8>(bin, to, sum, room),
-                    9..=12 if const { L::LANES <= ROWS_12_LANES } && self.twelve => {
+                    9..=12 if twelve => {
                         self.collect_records::<L::Distances, 12>(bin, to, sum, room)
                     }
                     9..=16 => self.collect_records::<L::Distances, 16>(bin, to, sum, room),
