@@ -24,7 +24,8 @@ use crate::classify::Classify;
 use crate::histogram::Counters;
 use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
 use crate::payload::Payload;
-use crate::room::{NextLine, Room, fetch_far, fetch_near, fetch_to_write};
+use crate::room::Room;
+use crate::scatter::{NextLine, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{BLOCK_BYTES, BLOCKS_PER_BUCKET, REGION_WORKERS, SHARED_BYTES, Sharing};
@@ -458,8 +459,8 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     #[inline(never)]
     fn follow(&self, bucket: u16, end: usize, open: &mut Open<W>) -> usize {
         let start = &mut open.starts[usize::from(bucket)];
-        // Where all records are the same, only their number is asked for, also where few are, and so all buckets
-        // are moved.
+        // Of a bucket of one value only the number of records is asked for. So they are written to one block again and again.
+        // (Where most of an input has such values, they are not written at all: `moved`.)
         if self.alike && self.classify.classifier.one_value(bucket.into()).is_some() {
             open.counts[usize::from(bucket)] += end - *start;
             *start = end - self.blocks.records;

@@ -184,8 +184,8 @@ pub(crate) trait Lanes: Keys {
     unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
     /// Lane `i ^ X` where lane `i` is.
     unsafe fn swap<const X: usize>(a: Self::Vector) -> Self::Vector;
-    /// The bit `X` of a lane's number, and which of two vectors it is of, change places: first the lanes without it, of `a`
-    /// in their own places and of `b` in those of the others; then those with it, of `b` in their own places.
+    /// Exchanges the bit `X` of a lane's number for which of two vectors it is of. Of four lanes each, `X = 1` makes
+    /// `a0 b0 a2 b2` and `a1 b1 a3 b3`, and `X = 2` makes `a0 a1 b0 b1` and `a2 a3 b2 b3`.
     unsafe fn trade<const X: usize>(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2];
     /// The last lane first.
     unsafe fn turned(a: Self::Vector) -> Self::Vector;

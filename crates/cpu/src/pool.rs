@@ -21,21 +21,22 @@
 //! for the pool. It may not wait for each of the pool's threads, as by `ThreadPool::broadcast`, where the caller is
 //! one of them: this one waits for the item.
 
-use std::any::Any;
+mod team;
+mod work;
+
 use std::cell::Cell;
 use std::error::Error as _;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_utils::CachePadded;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use sweepsort_core::{Error, Result};
 
 use crate::tuning::{CHUNK_MIN, PARALLEL_FROM, SPIN, SPIN_ALONE, TURN};
+use team::{DELAY_NS, Team};
 
 /// Where workers come from.
 #[derive(Debug)]
@@ -254,320 +255,6 @@ impl Crew<'_> {
     }
 }
 
-/// Those who have joined a caller, and what there is to do.
-struct Team {
-    threads: usize,
-    /// When helpers were first asked.
-    asked: Instant,
-    board: Mutex<Board>,
-    /// Whether somebody has joined.
-    is_joined: AtomicBool,
-    /// How often the board was changed: to be looked at without the lock.
-    news: AtomicUsize,
-    /// Woken when the last one leaves a work.
-    done: Condvar,
-}
-
-/// What is known to all.
-struct Board {
-    /// How many have joined, or are asked to.
-    helpers: usize,
-    /// Workers' numbers that nobody has.
-    numbers: Vec<usize>,
-    /// Whether the caller is gone.
-    left: bool,
-    /// Works that are open, oldest first.
-    open: Vec<*const Work>,
-}
-
-// SAFETY: works may be shared, and the open ones are there.
-unsafe impl Send for Board {}
-
-/// Indices to be dealt out.
-struct Work {
-    /// Of the owner's call, whatever its lifetime says here.
-    task: &'static (dyn Fn(usize) + Sync),
-    /// As many about even shares of the indices as there are workers.
-    shares: Vec<Share>,
-    /// How many indices nobody has begun, wherever they are: on their way from one share to another they are in none.
-    left: AtomicUsize,
-    /// How many work on it, but for who began it. It grows under the lock of the board alone, while it is open.
-    inside: AtomicUsize,
-    /// The first panic.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
-}
-
-/// Indices that a worker takes one after the other, and others from their end.
-///
-/// Whoever takes some runs the first of them, so a share that has any is never again what it was.
-struct Share(CachePadded<AtomicU64>);
-
-impl Share {
-    fn new(indices: Range<u32>) -> Self {
-        Share(AtomicU64::new(Self::word(indices)).into())
-    }
-
-    /// As a word: the end above, the start below.
-    fn word(indices: Range<u32>) -> u64 {
-        u64::from(indices.end) << 32 | u64::from(indices.start)
-    }
-
-    fn indices(word: u64) -> Range<u32> {
-        word as u32..(word >> 32) as u32
-    }
-
-    /// What `part` takes away: it leaves the first of its two ranges and returns the second.
-    fn take(&self, part: impl Fn(Range<u32>) -> [Range<u32>; 2]) -> Range<u32> {
-        let mut word = self.0.load(Ordering::Relaxed);
-        loop {
-            let indices = Self::indices(word);
-            if indices.is_empty() {
-                return indices;
-            }
-            let [left, taken] = part(indices);
-            let swapped = self.0.compare_exchange_weak(
-                word,
-                Self::word(left),
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
-            match swapped {
-                Ok(_) => return taken,
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    /// The first index.
-    fn first(&self) -> Option<u32> {
-        self.take(|all| [all.start + 1..all.end, all.start..all.start + 1])
-            .next()
-    }
-
-    /// The further half of the indices.
-    fn half(&self) -> Range<u32> {
-        self.take(|all| {
-            let middle = all.start + (all.end - all.start) / 2;
-            [all.start..middle, middle..all.end]
-        })
-    }
-
-    /// New indices for the worker whose share it is, which is empty.
-    fn put(&self, indices: Range<u32>) {
-        self.0.store(Self::word(indices), Ordering::Relaxed);
-    }
-}
-
-impl Work {
-    /// Indices below `n`, for so many workers.
-    ///
-    /// # Safety
-    /// The task is there as long as this is.
-    unsafe fn new(task: &(dyn Fn(usize) + Sync), n: usize, workers: usize) -> Self {
-        let bound = |i: usize| {
-            let bound = i as u64 * n as u64 / workers as u64;
-            u32::try_from(bound).expect("fewer items than 2^32")
-        };
-        Work {
-            // SAFETY: the caller's promise.
-            task: unsafe {
-                std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(
-                    task,
-                )
-            },
-            shares: (0..workers)
-                .map(|i| Share::new(bound(i)..bound(i + 1)))
-                .collect(),
-            left: AtomicUsize::new(n),
-            inside: AtomicUsize::new(0),
-            panic: Mutex::new(None),
-        }
-    }
-
-    /// Runs the task on indices until all are taken, `goes_on` says no, or the task panics: on those of the worker's
-    /// own share, one after the other, for what comes together is best in one cache; then on half of what another has.
-    fn run(&self, worker: usize, goes_on: impl Fn() -> bool) {
-        let work = || {
-            while !self.is_taken() && goes_on() {
-                match self.shares[worker].first().or_else(|| self.rob(worker)) {
-                    Some(i) => {
-                        self.left.fetch_sub(1, Ordering::Relaxed);
-                        (self.task)(i as usize);
-                    }
-                    // The last ones are on their way: to be begun, or to a share that was looked at before.
-                    None => thread::yield_now(),
-                }
-            }
-        };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
-            let mut first = lock(&self.panic);
-            match *first {
-                None => *first = Some(panic),
-                // To drop it might panic again, where nobody expects it.
-                Some(_) => std::mem::forget(panic),
-            }
-        }
-    }
-
-    /// Takes half of what another worker has. The first index is the result, the others are the worker's own,
-    /// which has none.
-    fn rob(&self, worker: usize) -> Option<u32> {
-        let (before, rest) = self.shares.split_at(worker);
-        let mut others = rest[1..].iter().chain(before).map(Share::half);
-        let mut half = others.find(|half| !half.is_empty())?;
-        let first = half.next();
-        rest[0].put(half);
-        first
-    }
-
-    /// Whether each index has been taken to be run at once. It stays so.
-    fn is_taken(&self) -> bool {
-        self.left.load(Ordering::Relaxed) == 0
-    }
-}
-
-/// Joins in all pools that have not begun. They take memory, and where all threads of a pool are busy nobody
-/// takes them away.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
-const ASKED_MAX: usize = 1024;
-
-/// How long the first helper of the last team took to join, or how long a caller had none.
-static DELAY_NS: AtomicU64 = AtomicU64::new(0);
-
-impl Team {
-    fn new(threads: usize) -> Self {
-        Team {
-            threads,
-            asked: Instant::now(),
-            board: Mutex::new(Board {
-                helpers: 0,
-                numbers: (1..threads).rev().collect(),
-                left: false,
-                open: Vec::new(),
-            }),
-            is_joined: AtomicBool::new(false),
-            news: AtomicUsize::new(0),
-            done: Condvar::new(),
-        }
-    }
-
-    /// Asks threads to join, so that there are as many helpers as there may be and as `items` need.
-    fn ask(self: &Arc<Self>, pool: Option<&ThreadPool>, items: usize) {
-        let mut board = lock(&self.board);
-        let wanted = (self.threads - 1).min(items.saturating_sub(1));
-        let missing = wanted.saturating_sub(board.helpers);
-        if missing == 0 || ASKED.load(Ordering::Relaxed) > ASKED_MAX {
-            return;
-        }
-        board.helpers += missing;
-        drop(board);
-        ASKED.fetch_add(missing, Ordering::Relaxed);
-        for _ in 0..missing {
-            let team = Arc::clone(self);
-            let join = move || {
-                ASKED.fetch_sub(1, Ordering::Relaxed);
-                team.join();
-            };
-            match pool {
-                Some(pool) => pool.spawn(join),
-                None => rayon::spawn(join),
-            }
-        }
-    }
-
-    /// Works for the caller as long as there is something to do, by turns.
-    fn join(&self) {
-        let mut board = lock(&self.board);
-        if board.left {
-            // The caller has noted itself that nobody came.
-            return;
-        }
-        let Some(worker) = board.numbers.pop() else {
-            return;
-        };
-        let _number = Number::set(worker);
-        if !self.is_joined.swap(true, Ordering::Relaxed) {
-            self.note_delay();
-        }
-        let mut turn = Turn::begin();
-        while !board.left {
-            if turn.is_over() {
-                drop(board);
-                thread::yield_now();
-                turn = Turn::begin();
-                board = lock(&self.board);
-                continue;
-            }
-            let news = self.news.load(Ordering::Relaxed);
-            // SAFETY: open works are there.
-            let free = |&&work: &&*const Work| unsafe { !(*work).is_taken() };
-            if let Some(&work) = board.open.iter().rev().find(free) {
-                // SAFETY: the work is open now, and who is inside is waited for.
-                unsafe {
-                    (*work).inside.fetch_add(1, Ordering::Relaxed);
-                    drop(board);
-                    (*work).run(worker, || !turn.is_over());
-                    let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
-                    // From here on the work may be gone.
-                    board = lock(&self.board);
-                    if last {
-                        self.done.notify_all();
-                    }
-                }
-                continue;
-            }
-            drop(board);
-            spin(|| self.news.load(Ordering::Relaxed) != news);
-            board = lock(&self.board);
-            if self.news.load(Ordering::Relaxed) == news {
-                break;
-            }
-        }
-        board.numbers.push(worker);
-        board.helpers -= 1;
-    }
-
-    /// Runs `task` on every index below `n`, with all who are free.
-    fn share(self: &Arc<Self>, pool: Option<&ThreadPool>, n: usize, task: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: nobody uses it after this call.
-        let work = unsafe { Work::new(task, n, self.threads) };
-        let own = &raw const work;
-        self.tell(|board| board.open.push(own));
-        self.ask(pool, n);
-        work.run(Number::get(), || true);
-        lock(&self.board).open.retain(|&open| open != own);
-        let alone = || work.inside.load(Ordering::Acquire) == 0;
-        if !spin(alone) {
-            let mut board = lock(&self.board);
-            while !alone() {
-                board = self
-                    .done
-                    .wait(board)
-                    .unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-        if let Some(panic) = work
-            .panic
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
-            resume_unwind(panic);
-        }
-    }
-
-    /// Notes how long ago helpers were asked.
-    fn note_delay(&self) {
-        let delay = self.asked.elapsed().as_nanos() as u64;
-        DELAY_NS.store(delay, Ordering::Relaxed);
-    }
-
-    /// Changes the board, and tells all.
-    fn tell(&self, change: impl FnOnce(&mut Board)) {
-        change(&mut lock(&self.board));
-        self.news.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 /// How long a helper works before it offers its core to others.
 pub(crate) struct Turn(Instant);
 
@@ -656,6 +343,8 @@ impl<T> Shared<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{self, RecvTimeoutError};
 
     use super::*;
@@ -672,67 +361,6 @@ mod tests {
         if let Err(panic) = thread.join() {
             resume_unwind(panic);
         }
-    }
-
-    /// Taken from either end, each index once.
-    #[test]
-    fn shares_are_taken() {
-        let share = Share::new(3..10);
-        let first: Vec<_> = (0..2).map(|_| share.first()).collect();
-        let halves: Vec<_> = (0..4).map(|_| share.half()).collect();
-        assert_eq!(first, [Some(3), Some(4)]);
-        assert_eq!(halves, [7..10, 6..7, 5..6, 5..5]);
-        assert_eq!(share.first(), None);
-        share.put(8..9);
-        assert_eq!((share.first(), share.half()), (Some(8), 9..9));
-    }
-
-    /// A thread that was asked and comes when the caller is gone joins nobody, and tells nothing of how long one takes to come.
-    #[test]
-    fn who_comes_too_late_does_not_join() {
-        let team = Team::new(2);
-        team.tell(|board| board.left = true);
-        team.join();
-        assert!(!team.is_joined.load(Ordering::Relaxed));
-        assert_eq!(lock(&team.board).numbers, [1]);
-    }
-
-    /// What a worker has robbed and not run when its turn ends is there for others.
-    #[test]
-    fn turns_leave_nothing_behind() {
-        let order = Mutex::new(Vec::new());
-        let task = |i: usize| lock(&order).push(i);
-        // SAFETY: the task is there.
-        let work = unsafe { Work::new(&task, 5, 2) };
-        let turns = Cell::new(3);
-        work.run(0, || turns.replace(turns.get() - 1) > 0);
-        assert_eq!(*lock(&order), [0, 1, 3]);
-        assert!(!work.is_taken());
-        work.run(1, || true);
-        assert_eq!(*lock(&order), [0, 1, 3, 2, 4]);
-        assert!(work.is_taken());
-    }
-
-    /// While a half is on its way to another share, what is left in the old one is run, and the work is not done.
-    #[test]
-    fn halves_on_their_way_count() {
-        let order = Mutex::new(Vec::new());
-        let task = |i: usize| lock(&order).push(i);
-        // SAFETY: the task is there.
-        let work = unsafe { Work::new(&task, 5, 2) };
-        let mut half = work.shares[1].half();
-        assert_eq!(half, 3..5);
-        let turns = Cell::new(3);
-        work.run(1, || turns.replace(turns.get() - 1) > 0);
-        assert_eq!(*lock(&order), [2, 1, 0]);
-        assert!(!work.is_taken());
-        let first = half.next();
-        work.shares[0].put(half);
-        work.left.fetch_sub(1, Ordering::Relaxed);
-        assert_eq!(first, Some(3));
-        work.run(1, || true);
-        assert_eq!(*lock(&order), [2, 1, 0, 4]);
-        assert!(work.is_taken());
     }
 
     /// Each item once, whether each takes a helper's whole turn or there are many works of few items.

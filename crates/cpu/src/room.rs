@@ -4,48 +4,15 @@
 //! be at hand. Of a record in columns there are two, of one side by side is one; and one of 64 bits in all is stored as
 //! one word.
 
-use std::array;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::classify::FEW;
 use crate::columns::Columns;
-use crate::fetch::{LINE, prefetch, prefetch_second, prefetch_to_write};
+use crate::fetch::{LINE, prefetch_second};
 use crate::payload::Payload;
 use crate::pieces::{Pieces, fetch_start};
-use crate::tuning::TOGETHER;
-
-/// How a bucket's next line is fetched when a record is written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NextLine {
-    /// See [`fetch_near`].
-    Near,
-    /// See [`fetch_far`].
-    Far,
-    /// See [`fetch_to_write`].
-    ToWrite,
-}
-
-/// To the first level cache, since stores that miss it wait, when half of a line is written: if it were a whole one, half of all
-/// lines that are held would wait, and fill that cache.
-#[inline(always)]
-pub(crate) fn fetch_near(record: *const u8) {
-    prefetch(record.wrapping_add(LINE / 2));
-}
-
-/// To the second level cache, a line ahead. The first one keeps what is written now.
-#[inline(always)]
-pub(crate) fn fetch_far(record: *const u8) {
-    prefetch_second(record.wrapping_add(LINE));
-}
-
-/// As near, from other cores' caches.
-#[inline(always)]
-pub(crate) fn fetch_to_write(record: *const u8) {
-    prefetch_to_write(record.wrapping_add(LINE / 2));
-}
 
 /// Places for records.
 #[derive(Clone, Copy)]
@@ -128,43 +95,6 @@ impl<W: Word, P: Payload> Room<W, P> {
         unsafe { (Self::key(at), payload.load(at.add(size_of::<W>()), 0)) }
     }
 
-    /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
-    /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`; and
-    /// after each record, `fetch_next` with where it lies.
-    #[inline(always)]
-    pub(crate) fn put_all(
-        self,
-        buckets: &[u16],
-        codes: &[W],
-        mut take: impl FnMut(u16) -> usize,
-        store: impl Fn(usize, W, usize),
-        fetch: impl Fn(usize),
-        fetch_next: impl Fn(*const u8),
-    ) {
-        let put = |i, code, place| {
-            store(i, code, place);
-            self.prefetch_bytes(place, 0, &fetch_next);
-        };
-        let (groups, rest) = buckets.as_chunks::<TOGETHER>();
-        let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
-        let mut i = 0;
-        for (buckets, codes) in groups.iter().zip(codes) {
-            if i % FEW == 0 {
-                fetch(i);
-            }
-            // One by one: out of an array as one word, each would be shifted.
-            let places: [usize; TOGETHER] = array::from_fn(|i| take(buckets[i]));
-            for (place, &code) in places.into_iter().zip(codes) {
-                put(i, code, place);
-                i += 1;
-            }
-        }
-        for (&bucket, &code) in rest.iter().zip(codes_rest) {
-            put(i, code, take(bucket));
-            i += 1;
-        }
-    }
-
     /// Says that records from `i` on, and a line behind them, will soon be written.
     pub(crate) fn prefetch_start(self, i: usize) {
         for bytes in [0, LINE] {
@@ -174,7 +104,7 @@ impl<W: Word, P: Payload> Room<W, P> {
 
     /// Fetches, by a function, what lies so many bytes behind record `i`.
     #[inline(always)]
-    fn prefetch_bytes(self, i: usize, bytes: usize, fetch: impl Fn(*const u8)) {
+    pub(crate) fn prefetch_bytes(self, i: usize, bytes: usize, fetch: impl Fn(*const u8)) {
         match Self::BESIDE {
             true => fetch(self.record(i).wrapping_add(bytes)),
             false => self.0.prefetch_bytes(i, bytes, fetch),

@@ -1,19 +1,23 @@
-//! The scatter of a counted partition: each key to the next free place of its bucket.
+//! The scatter: each record to the next free place of its bucket. [`put_all`](Room::put_all) is that of any partition; below it, that
+//! of a counted one ([`blocks`](crate::blocks) has the first one's).
 //!
 //! A sequential worker has no ranks to compute: the place that the scan gave its chunk, and a step
 //! further for each key, is base and rank in one. Where a bucket goes need not be one stretch: a step
 //! from the end of a piece leads to the start of the next.
 
+use std::array;
 use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::classify::Classify;
+use crate::classify::{Classify, FEW};
+use crate::fetch::{LINE, prefetch, prefetch_second, prefetch_to_write};
 use crate::histogram::{BUCKETS, Chunk};
 use crate::instructions::stores_wait;
 use crate::payload::Payload;
-use crate::room::{Room, fetch_far, fetch_near};
+use crate::room::Room;
 use crate::source::Source;
+use crate::tuning::TOGETHER;
 
 /// Free places, piece by piece, numbered from 0.
 pub(crate) struct Places {
@@ -57,6 +61,75 @@ impl Places {
         pieces[last - first].end = self.place(last, numbers.end);
         pieces[0].start = self.place(first, numbers.start);
         pieces
+    }
+}
+
+/// How a bucket's next line is fetched when a record is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NextLine {
+    /// See [`fetch_near`].
+    Near,
+    /// See [`fetch_far`].
+    Far,
+    /// See [`fetch_to_write`].
+    ToWrite,
+}
+
+/// To the first level cache, since stores that miss it wait, when half of a line is written: if it were a whole one, half of all
+/// lines that are held would wait, and fill that cache.
+#[inline(always)]
+pub(crate) fn fetch_near(record: *const u8) {
+    prefetch(record.wrapping_add(LINE / 2));
+}
+
+/// To the second level cache, a line ahead. The first one keeps what is written now.
+#[inline(always)]
+pub(crate) fn fetch_far(record: *const u8) {
+    prefetch_second(record.wrapping_add(LINE));
+}
+
+/// As near, from other cores' caches.
+#[inline(always)]
+pub(crate) fn fetch_to_write(record: *const u8) {
+    prefetch_to_write(record.wrapping_add(LINE / 2));
+}
+
+impl<W: Word, P: Payload> Room<W, P> {
+    /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
+    /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`; and
+    /// after each record, `fetch_next` with where it lies.
+    #[inline(always)]
+    pub(crate) fn put_all(
+        self,
+        buckets: &[u16],
+        codes: &[W],
+        mut take: impl FnMut(u16) -> usize,
+        store: impl Fn(usize, W, usize),
+        fetch: impl Fn(usize),
+        fetch_next: impl Fn(*const u8),
+    ) {
+        let put = |i, code, place| {
+            store(i, code, place);
+            self.prefetch_bytes(place, 0, &fetch_next);
+        };
+        let (groups, rest) = buckets.as_chunks::<TOGETHER>();
+        let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
+        let mut i = 0;
+        for (buckets, codes) in groups.iter().zip(codes) {
+            if i % FEW == 0 {
+                fetch(i);
+            }
+            // One by one: out of an array as one word, each would be shifted.
+            let places: [usize; TOGETHER] = array::from_fn(|i| take(buckets[i]));
+            for (place, &code) in places.into_iter().zip(codes) {
+                put(i, code, place);
+                i += 1;
+            }
+        }
+        for (&bucket, &code) in rest.iter().zip(codes_rest) {
+            put(i, code, take(bucket));
+            i += 1;
+        }
     }
 }
 

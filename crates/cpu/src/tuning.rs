@@ -82,8 +82,9 @@ pub(crate) const PARTITION_BITS: u32 = 8;
 /// sort. 1024 buckets cost up to a third more a key than 256, and a second partition more than the first.
 pub(crate) const FIRST_BITS: u32 = 11;
 
-/// The same where a sample parts the buckets and that is as good for the local sorts: a tree of 127 bounds is searched
-/// faster than one of 255, and has room in the registers (AVX-512) whatever the width.
+/// The most bits of a partition into buckets that a sample parts, where 128 of them are not too large for the local sorts or too
+/// few for the workers: a tree of 127 bounds is searched faster than one of 255, and has room in the registers (AVX-512)
+/// whatever the width.
 pub(crate) const SAMPLED_BITS: u32 = 7;
 
 /// A partition is made into buckets whose slots have so many bytes, where [`PARTITION_BITS`] allow: some
@@ -140,12 +141,12 @@ pub(crate) const QUICK_RECORDS_BYTES: usize = 1 << 10;
 /// records of 8 bytes, for a quarter of 16; room for 160,000 pairs of 64 bits each. So 10^8 records need one partition alone.
 pub(crate) const LOCAL_BYTES: usize = 5 << 19;
 
-/// And slots for a bucket of 32-bit keys alone, where a first partition may have more bits for it, and for a part of keys that
-/// are cut: so many fourths of the second level cache, which is as much where that has 2 MiB. Many are sorted in slots of half
-/// the width.
+/// Slots for a part of keys that are cut, and for a bucket of 32-bit keys alone if a first partition can have more bits for it, are so
+/// many fourths of the second level cache. (Of 2 MiB that is [`LOCAL_BYTES`].) Slots of half the width, which many keys have,
+/// fill five eighths of it.
 pub(crate) const LOCAL_CACHE_FOURTHS: usize = 5;
 
-/// But as for a cache of so many bytes where it has less: smaller ones were not tried.
+/// A smaller second level cache is taken to have so many bytes: none was tried.
 pub(crate) const LOCAL_CACHE_MIN: usize = 1 << 20;
 
 /// Up to so many bytes of slots, records are a single bucket where one thread sorts them: more were slower than a
@@ -222,11 +223,12 @@ pub(crate) const SAMPLED_TOGETHER: usize = 128;
 /// An index of so many bytes is written past the caches: it would not stay there.
 pub(crate) const STREAMED_BYTES: usize = 1 << 25;
 
-/// Up to so many rows are compared by minimum and maximum each, for they mostly wait for each other; more as costs the
-/// machine the least work, though the greater then waits for the lesser (AVX-512). With eight that takes a tenth more.
+/// In a network of up to so many rows, rows are compared by a minimum and a maximum, which wait for nothing but the rows: few rows
+/// leave little else to do meanwhile. In one of more, the maximum is made of the rows and their minimum, by logic, which is less
+/// work for the machine, but waits for the minimum (AVX-512). With eight rows that takes a tenth more.
 pub(crate) const WAITING_ROWS: usize = 8;
 
-/// The same of 64 bits each, of which the greater alone takes longer.
+/// The same for rows of 64 bits each, whose maximum is more work by itself.
 pub(crate) const WAITING_ROWS_64: usize = 4;
 
 /// Up to so many keys are sorted by insertion.
@@ -310,11 +312,12 @@ pub(crate) const OUT_ONE_IN: usize = 256;
 /// too high or too low.
 pub(crate) const OUT_TOGETHER: usize = 8;
 
-/// A helper who takes so many picoseconds a key to join, a quarter of what the sort takes alone, comes too late for an input that is
-/// sorted sooner alone than as one of several whom nobody joins: others have the cores. To wake one takes 50 us.
+/// If the last helper took so many picoseconds a key to join, others are taken to have the cores. Then what fits a single bucket is
+/// sorted as one, by the caller alone: as many buckets, which nobody helps with, it takes longer. So much is a quarter of what
+/// the sort takes alone. To wake a helper takes 50 us.
 pub(crate) const LATE_PS_A_KEY: u64 = 500;
 
-/// If the last one came too late, a caller waits so many for the first to join: a fiftieth of what the sort takes.
+/// Before it does, the caller waits so many picoseconds a key for a helper to join: a fiftieth of what the sort takes.
 pub(crate) const WAITED_PS_A_KEY: u64 = 30;
 
 /// How long a worker that has nothing to do asks again and again for something before it leaves: longer than

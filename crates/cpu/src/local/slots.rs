@@ -198,7 +198,7 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     /// Rows are taken some records before one is put there: so a place in memory is known long before something is stored
     /// there, no row waits for a store to a place that is not known yet, and slots are numbered by vectors.
     ///
-    /// What places say then are slots.
+    /// On return `places` has the records' slots.
     ///
     /// # Safety
     /// There is a bin for each place, and the machine has the lanes' instructions.
