@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Half32, Wide32, move_on_8, with_greater};
+use super::bits_512::with_greater;
+use super::{Half32, Wide32, move_on_8};
 use crate::lanes::{Rests, Sorted};
 
 /// 32 lanes of 16 bits, by AVX-512.
