@@ -20,6 +20,8 @@ mod quick;
 mod several;
 pub(crate) mod slots;
 mod tally;
+#[cfg(test)]
+mod testing;
 mod ties;
 mod whole;
 

@@ -216,16 +216,6 @@ pub(crate) fn fetch_start(at: *const u8) {
     }
 }
 
-/// Limits some way beyond keys, at either end: an eighth of their range, or as far as there are words.
-#[cfg(test)]
-pub(crate) fn loose_limits<W: Word>(keys: &[W]) -> Option<Limits<W>> {
-    let (&least, &greatest) = (keys.iter().min()?, keys.iter().max()?);
-    let beyond = greatest.wrapping_sub(least) >> 3;
-    let above = beyond.min(W::MAX.wrapping_sub(greatest));
-    let least = least.wrapping_sub(beyond.min(least));
-    Some([least, greatest.wrapping_add(above)])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

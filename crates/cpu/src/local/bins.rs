@@ -345,24 +345,15 @@ mod tests {
     use std::arch::asm;
 
     use super::super::bases;
+    use super::super::testing::{Case, spread, with_limits_and_without};
     use super::*;
     use crate::payload::{Bytes, Fixed, Nothing};
-    use crate::pieces::loose_limits;
     use crate::plan::Record;
-
-    /// Keys of `n` records, by a multiplier that spreads them over `range`.
-    fn spread<W: Word>(n: usize, range: u128) -> Vec<W> {
-        let key = |i: usize| {
-            let random = (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-            W::truncate(7 + (random >> 64).wrapping_mul(range) / (1 << 64))
-        };
-        (0..n).map(key).collect()
-    }
 
     /// Sorts in bins, between limits and without, and tells which of these was done; if not, nothing must have been
     /// written.
     fn check<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) -> [bool; 2] {
-        [loose_limits(keys), None].map(|limits| {
+        with_limits_and_without(keys).map(|limits| {
             let one = |fetches| check_one(instructions, keys, payload, fetches, limits);
             let [sorted, fetching] = [false, true].map(one);
             assert_eq!(sorted, fetching);
@@ -377,52 +368,15 @@ mod tests {
         fetches: bool,
         limits: Option<Limits<W>>,
     ) -> bool {
-        let (n, bytes) = (keys.len(), payload.bytes());
-        let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&i| keys[i]);
-        let (mut from, mut from_held) = (keys.to_vec(), held.clone());
-        // Others' places lie before and behind.
-        const BESIDE: usize = 64;
-        let (mut all, mut to_held) = (vec![W::ZERO; n + 2 * BESIDE], vec![0u8; n * bytes]);
-        let room = Record::new(Instructions::Avx512, true, size_of::<W>(), bytes).local_bytes(n);
-        let mut memory = vec![0u128; room.div_ceil(16) + 4];
-        let start = memory.as_mut_ptr().cast::<u8>();
-        let pieces = [0..n / 3, n / 3..n];
-        // SAFETY: all have room for `n` records, the memory for their slots and a line.
-        let sorted = unsafe {
-            let columns = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
-            sort(
-                instructions,
-                Pieces::new(columns, &pieces).within(limits),
-                Columns::new(all.as_mut_ptr().add(BESIDE), to_held.as_mut_ptr(), payload),
-                start.add(start.align_offset(64)),
-                room,
-                fetches,
-                None,
-            )
-        };
-        assert_eq!((&from[..], &from_held), (keys, &held), "the source of {n}");
-        let to = all.split_off(BESIDE);
-        let (to, behind) = to.split_at(n);
-        let beside = all.iter().chain(behind);
-        assert!({ beside }.all(|&key| key == W::ZERO), "beside {n}");
-        let (expected, expected_held) = match sorted {
-            true => (
-                order.iter().map(|&i| keys[i]).collect(),
-                order
-                    .iter()
-                    .flat_map(|&i| held[i * bytes..][..bytes].to_vec())
-                    .collect(),
-            ),
-            false => (vec![W::ZERO; n], vec![0; n * bytes]),
-        };
-        assert!(to == expected, "{instructions:?}: keys of {n}");
-        assert!(
-            to_held == expected_held,
-            "{instructions:?}: payloads of {n}"
-        );
-        sorted
+        let case = Case::new(keys, payload);
+        let pieces = [0..keys.len() / 3, keys.len() / 3..keys.len()];
+        case.check(&format!("{instructions:?}"), |from, to, memory| {
+            // SAFETY: all are there, and no key is beyond the limits.
+            unsafe {
+                let from = Pieces::new(from, &pieces).within(limits);
+                sort(instructions, from, to, memory, case.bytes, fetches, None)
+            }
+        })
     }
 
     #[test]
@@ -433,21 +387,21 @@ mod tests {
             let moves = W::BITS == 32 || instructions > Instructions::Portable;
             for n in (2..70).chain([127, 128, 511, 512, 513, 1000, 4096, 10_000]) {
                 // Spread over all values, over few bits, and over just more values than keys.
-                for range in [most - 7, most / 3, 1 << 20, n as u128 + 1] {
-                    let keys: Vec<W> = spread(n, range);
+                for end in [most, most / 3, 1 << 20, n as u128 + 8] {
+                    let keys: Vec<W> = spread(n, 7..end);
                     let done = check(instructions, &keys, Nothing);
-                    assert_eq!(done, [true; 2], "{n} over {range}");
+                    assert_eq!(done, [true; 2], "{n} up to {end}");
                     let with_payloads = [
                         check(instructions, &keys, Fixed::<4>),
                         check(instructions, &keys, Fixed::<16>),
                         check(instructions, &keys, Bytes(5)),
                     ];
-                    assert_eq!(with_payloads, [[moves; 2]; 3], "{n} over {range}");
+                    assert_eq!(with_payloads, [[moves; 2]; 3], "{n} up to {end}");
                 }
                 // Fewer values than keys, which are counted: few of them, many, and most of one.
                 let values = [2, n as u128 / 5, n as u128 / 2, 2048, 2049];
                 for values in values.into_iter().filter(|values| 2 * values <= n as u128) {
-                    let mut keys: Vec<W> = spread(n, values);
+                    let mut keys: Vec<W> = spread(n, 7..7 + values);
                     let done = check(instructions, &keys, Nothing);
                     assert_eq!(done, [true; 2], "{n} of {values} values");
                     keys[..n / 2].fill(!W::truncate(7));
@@ -462,14 +416,14 @@ mod tests {
                     check(instructions, &keys, Fixed::<8>);
                 }
                 // Keys that end at the greatest word, which is also what empty slots hold.
-                let high: Vec<W> = spread::<W>(n, n as u128).iter().map(|&key| !key).collect();
+                let high: Vec<W> = spread(n, most - n as u128..most);
                 assert_eq!(
                     check(instructions, &high, Fixed::<8>),
                     [moves; 2],
                     "{n} high"
                 );
                 // One key far from all others, which crowd.
-                let mut crowd: Vec<W> = spread(n, n as u128);
+                let mut crowd: Vec<W> = spread(n, 7..n as u128 + 7);
                 crowd[n / 2] = W::MAX;
                 let done = check(instructions, &crowd, Nothing);
                 assert_eq!(done, [n <= 33; 2], "{instructions:?}: a crowd of {n}");
@@ -486,7 +440,7 @@ mod tests {
     fn crowds_between_limits_are_refused() {
         for instructions in Instructions::all() {
             for (n, done) in [(ROWS, true), (ROWS + 1, false), (10_000, false)] {
-                let keys: Vec<u64> = spread(n, 1 << 40);
+                let keys: Vec<u64> = spread(n, 7..1 << 40);
                 let limits = Some([0, u64::MAX]);
                 let sorted = check_one(instructions, &keys, Nothing, false, limits);
                 assert_eq!(sorted, done, "{instructions:?}: {n}");
@@ -566,7 +520,7 @@ mod tests {
                 (10_000, 1 << 31),
                 (10_000, 1 << 50),
             ] {
-                let keys: Vec<W> = spread(n, range);
+                let keys: Vec<W> = spread(n, 7..range);
                 without_denormals(|| {
                     assert_eq!(check(instructions, &keys, Nothing), [true; 2]);
                     check(instructions, &keys, Fixed::<8>);

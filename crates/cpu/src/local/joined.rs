@@ -226,76 +226,22 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Case, spread, with_limits_and_without};
     use super::*;
-    use crate::columns::Columns;
     use crate::instructions::Instructions;
     use crate::lanes::by_vectors;
     use crate::payload::Fixed;
-    use crate::pieces::{Limits, loose_limits};
-    use crate::plan::Record;
 
     /// Sorts a bucket in two pieces, between limits and without, and tells which of these was done; if not, nothing must
     /// have been written.
     fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> [bool; 2] {
-        [loose_limits(keys), None].map(|limits| check_one(instructions, keys, fetches, limits))
-    }
-
-    fn check_one(
-        instructions: Instructions,
-        keys: &[u32],
-        fetches: bool,
-        limits: Option<Limits<u32>>,
-    ) -> bool {
-        let n = keys.len();
-        // The last one's is all ones.
-        let payload = |i: usize| ((i + 1) as u32).wrapping_sub(n as u32 + 1);
-        let word = |(i, &key): (usize, &u32)| (u64::from(payload(i)) << HALF) | u64::from(key);
-        let mut words: Vec<u64> = keys.iter().enumerate().map(word).collect();
-        // The second piece lies before the first.
-        words.rotate_left(n / 3);
-        let pieces = [n - n / 3..n, 0..n - n / 3];
-        // Others' places lie before and behind.
-        const BESIDE: usize = 32;
-        let (mut to_keys, mut to_payloads) =
-            (vec![0u32; n + 2 * BESIDE], vec![0u32; n + 2 * BESIDE]);
-        let bytes = Record::new(Instructions::Avx512, true, 4, 4).local_bytes(n);
-        let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
-        let start = memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: all have room for `n` records, the memory for their slots and a line.
-        let sorted = unsafe {
-            let payloads = to_payloads.as_mut_ptr().cast();
-            let columns = Columns::new(to_keys.as_mut_ptr(), payloads, Fixed::<4>).from(BESIDE);
-            let joined = Joined(Beside {
-                records: words.as_ptr().cast(),
-                pieces: &pieces,
-                n,
-                limits,
-                to: columns,
-                memory: start.add(start.align_offset(64)),
-                bytes,
-                fetches,
-            });
-            by_vectors::<u64, _>(instructions, joined).unwrap_or(false)
-        };
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&i| keys[i]);
-        let expected = |part: &dyn Fn(usize) -> u32| {
-            let mut all = vec![0; n + 2 * BESIDE];
-            if sorted {
-                let of = order.iter().map(|&i| part(i));
-                all.splice(BESIDE..BESIDE + n, of);
-            }
-            all
-        };
-        assert!(
-            to_keys == expected(&|i| keys[i]),
-            "{instructions:?}: {n} keys"
-        );
-        assert!(
-            to_payloads == expected(&payload),
-            "{instructions:?}: payloads of {n}"
-        );
-        sorted
+        with_limits_and_without(keys).map(|limits| {
+            let what = format!("{instructions:?}");
+            Case::new(keys, Fixed::<4>).check_beside(&what, 2, limits, fetches, |bucket| {
+                // SAFETY: the bucket is there.
+                unsafe { by_vectors::<u64, _>(instructions, Joined(bucket)) }.unwrap_or(false)
+            })
+        })
     }
 
     /// The most values from the least key to the greatest for words that are compared as integers, and as floats.
@@ -321,11 +267,7 @@ mod tests {
                     (n / 4 + 2, [true; 2]),
                     (1, [false; 2]),
                 ] {
-                    let spread = |i: usize| {
-                        let random = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                        (1 << 30) + ((random * range as u64) >> 32) as u32
-                    };
-                    let mut keys: Vec<u32> = (0..n).map(spread).collect();
+                    let mut keys: Vec<u32> = spread(n, 1 << 30..(1 << 30) + range as u128);
                     (keys[0], keys[n - 1]) = (1 << 30, (1 << 30) + range as u32 - 1);
                     for fetches in [false, true] {
                         let sorted = check(instructions, &keys, fetches);
@@ -341,12 +283,9 @@ mod tests {
                     if n <= 64 {
                         continue;
                     }
-                    let least = u32::MAX - (range as u32 - 1);
-                    let others = |i: usize| {
-                        least + (i as u32).wrapping_mul(0x9e37_79b9) % (range as u32 / 4 * 3)
-                    };
-                    let mut keys: Vec<u32> = (0..n).map(others).collect();
-                    keys[0] = least;
+                    let least = (1 << 32) - range as u128;
+                    let mut keys: Vec<u32> = spread(n, least..least + range as u128 / 4 * 3);
+                    keys[0] = least as u32;
                     keys[n - many..].fill(u32::MAX);
                     let sorted = check(instructions, &keys, false);
                     assert_eq!(sorted, done, "{n} keys, {many} of the greatest");

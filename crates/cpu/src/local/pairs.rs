@@ -376,14 +376,11 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Case, with_limits_and_without};
     use super::*;
-    use crate::columns::{column_bytes, columns_at};
-    use crate::fetch::LINE;
     use crate::instructions::Instructions;
     use crate::lanes::by_any_vectors;
     use crate::payload::Fixed;
-    use crate::pieces::{Limits, loose_limits};
-    use crate::plan::Record;
 
     /// Whether some numbers have ties, by vectors.
     struct Ties<'a>(Numbering<u64>, &'a [u32]);
@@ -430,80 +427,13 @@ mod tests {
         pieces: usize,
         fetches: bool,
     ) -> [bool; 2] {
-        let one = |limits| check_one(payload, instructions, keys, pieces, fetches, limits);
-        [loose_limits(keys), None].map(one)
-    }
-
-    fn check_one<W: Word, P: Payload>(
-        payload: P,
-        instructions: Instructions,
-        keys: &[W],
-        pieces: usize,
-        fetches: bool,
-        limits: Option<Limits<W>>,
-    ) -> bool {
-        let (n, width) = (keys.len(), P::BYTES);
-        // Each piece, and what lies behind it and is nobody's.
-        let (size, gap) = (n.div_ceil(pieces), 5);
-        let place = |i: usize| (pieces - 1 - i / size) * (size + gap) + i % size;
-        let mut payloads: Vec<u8> = (0..n)
-            .flat_map(|i| (!(i as u64)).to_ne_bytes().into_iter().take(width))
-            .collect();
-        let mut all = keys.to_vec();
-        let from = Columns::new(all.as_mut_ptr(), payloads.as_mut_ptr(), payload);
-        let places = pieces * (size + gap);
-        let mut records = vec![0xa5u8; column_bytes(places, Room::<W, P>::BYTES) + LINE];
-        let pieces: Vec<Range<usize>> = (0..n)
-            .step_by(size)
-            .map(|i| place(i)..place(i) + size.min(n - i))
-            .collect();
-        // Others' places lie before and behind.
-        const BESIDE: usize = 32;
-        let mut to_keys = vec![W::ZERO; n + 2 * BESIDE];
-        let mut to_payloads = vec![0; (n + 2 * BESIDE) * width];
-        let bytes = Record::new(Instructions::Avx512, true, size_of::<W>(), width).local_bytes(n);
-        let mut memory = vec![0u128; bytes.div_ceil(16) + 4];
-        let start = memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: all have room for `n` records, the memory for their slots and a line.
-        let sorted = unsafe {
-            let first = records.as_mut_ptr();
-            let room = columns_at(first.add(first.align_offset(LINE)), places, payload);
-            let room = Room::<W, P>::new(room);
-            for i in 0..n {
-                room.store(place(i), from.load(i));
-            }
-            let to = Columns::new(to_keys.as_mut_ptr(), to_payloads.as_mut_ptr(), payload);
-            let pairs = Pairs(Beside {
-                records: room.records(),
-                pieces: &pieces,
-                n,
-                limits,
-                to: to.from(BESIDE),
-                memory: start.add(start.align_offset(LINE)),
-                bytes,
-                fetches,
-            });
-            by_any_vectors::<W, _>(instructions, pairs).unwrap_or(false)
-        };
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&i| keys[i]);
-        let mut expected = (vec![W::ZERO; n + 2 * BESIDE], vec![0; to_payloads.len()]);
-        if sorted {
-            let payload = |&i: &usize| &payloads[i * width..(i + 1) * width];
-            let between = BESIDE..BESIDE + n;
-            expected.0.splice(between, order.iter().map(|&i| keys[i]));
-            let between = BESIDE * width..(BESIDE + n) * width;
-            let payloads: Vec<u8> = order.iter().flat_map(payload).copied().collect();
-            expected.1.splice(between, payloads);
-        }
-        let what = format!("{instructions:?}: {n} of {} and {width} bytes", W::BITS / 8);
-        let pieces = pieces.len();
-        assert!(to_keys == expected.0, "{what} in {pieces} pieces: keys");
-        assert!(
-            to_payloads == expected.1,
-            "{what} in {pieces} pieces: payloads"
-        );
-        sorted
+        with_limits_and_without(keys).map(|limits| {
+            let what = format!("{instructions:?}");
+            Case::new(keys, payload).check_beside(&what, pieces, limits, fetches, |bucket| {
+                // SAFETY: the bucket is there.
+                unsafe { by_any_vectors::<W, _>(instructions, Pairs(bucket)) }.unwrap_or(false)
+            })
+        })
     }
 
     /// Stably, keys that numbers tell apart, and others; in pieces of any number.

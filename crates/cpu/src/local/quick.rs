@@ -401,6 +401,7 @@ impl<L: Lanes> Places<L> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Case;
     use super::*;
     use crate::payload::{Bytes, Fixed, Nothing};
 
@@ -470,55 +471,20 @@ mod tests {
         payload: P,
         room: usize,
     ) -> bool {
-        let (n, bytes) = (keys.len(), payload.bytes());
-        let held: Vec<u8> = (0..n * bytes).map(|i| (i * 37 + i / 251) as u8).collect();
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&i| keys[i]);
-        let sorted: Vec<W> = order.iter().map(|&i| keys[i]).collect();
-        let moved = |&i: &usize| held[i * bytes..][..bytes].to_vec();
-        let sorted_held: Vec<u8> = order.iter().flat_map(moved).collect();
-        let mut memory = vec![0u128; room.div_ceil(16) + 4];
-        let mut done = [false; 2];
-        for (done, same) in done.iter_mut().zip([false, true]) {
-            let start = memory.as_mut_ptr().cast::<u8>();
-            let (mut from, mut from_held) = (keys.to_vec(), held.clone());
-            let (mut to, mut to_held) = (vec![W::ZERO; n], vec![0; n * bytes]);
-            let source = Columns::new(from.as_mut_ptr(), from_held.as_mut_ptr(), payload);
-            let target = match same {
-                true => source,
-                false => Columns::new(to.as_mut_ptr(), to_held.as_mut_ptr(), payload),
+        let n = keys.len();
+        let [moved, stayed] = [false, true].map(|stays| {
+            let case = Case {
+                bytes: room,
+                stays,
+                ..Case::new(keys, payload)
             };
-            // SAFETY: all have room for `n` records, the memory for its bytes and a line.
-            *done = unsafe {
-                let memory = start.add(start.align_offset(64));
-                sort(instructions, source, target, n, memory, room)
-            };
-            let what = format!("{instructions:?}: {n} {name}, {bytes} bytes, in place: {same}");
-            let (result, result_held) = match same {
-                true => (from, from_held),
-                false => {
-                    assert!((&from[..], &from_held) == (keys, &held), "{what}: source");
-                    (to, to_held)
-                }
-            };
-            let untouched = if same {
-                keys.to_vec()
-            } else {
-                vec![W::ZERO; n]
-            };
-            let untouched_held = if same {
-                held.clone()
-            } else {
-                vec![0; n * bytes]
-            };
-            let (expected, expected_held) = match done {
-                true => (&sorted, &sorted_held),
-                false => (&untouched, &untouched_held),
-            };
-            assert!(result == *expected, "{what}: keys");
-            assert!(result_held == *expected_held, "{what}: payloads");
-        }
-        done[0] && done[1]
+            let what = format!("{instructions:?}, {name}, in place: {stays}");
+            case.check(&what, |from, to, memory| {
+                // SAFETY: all are there.
+                unsafe { sort(instructions, from, to, n, memory, room) }
+            })
+        });
+        moved && stayed
     }
 
     /// Whether counting passes are left nothing to fix up.
