@@ -19,6 +19,8 @@ macro_rules! instructions {
 }
 
 mod any;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -197,3 +197,119 @@ pub(super) unsafe fn sort<L: Sorted, const R: usize, const LOGIC: bool>(rows: &m
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::any::type_name;
+    use std::array;
+
+    use super::*;
+    use crate::instructions::Instructions;
+    use crate::lanes::{AnyVectored, Keys, by_any_vectors};
+
+    /// Zeros and ones, a bit for each row. All that there are, of up to 16 rows. Of more rows the first 16 and the others are
+    /// sorted, and then merged: so any number of ones in either are all that a merge meets. And some more.
+    fn inputs(rows: u32) -> Vec<u32> {
+        if rows <= 16 {
+            return (0..1 << rows).collect();
+        }
+        let upper = rows - 16;
+        // So many ones, scattered over so many rows.
+        let ones =
+            |many, rows, turn| (0..many).fold(0, |all, i| all | 1u32 << ((5 * i + turn) % rows));
+        let turned = |turn| {
+            let many = (0..=16).flat_map(|low| (0..=upper).map(move |high| (low, high)));
+            many.map(move |(low, high)| ones(low, 16, turn) | ones(high, upper, 3 * turn) << 16)
+        };
+        let others = (0..1 << 12).map(|i: u32| i.wrapping_mul(0x9e37_79b9) >> (32 - rows));
+        (0..8).flat_map(turned).chain(others).collect()
+    }
+
+    struct Networks;
+
+    impl AnyVectored for Networks {
+        type Output = ();
+
+        #[inline(always)]
+        unsafe fn run<L: Keys>(self) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                all_rows::<L>();
+                all_rows::<L::Distances>();
+                all_rows::<L::Rests>();
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn all_rows<L: Sorted>() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            check::<L, 1>();
+            check::<L, 2>();
+            check::<L, 4>();
+            check::<L, 8>();
+            check::<L, 12>();
+            check::<L, 16>();
+            check::<L, 24>();
+            check::<L, 32>();
+        }
+    }
+
+    /// Sorts as many inputs at a time as there are lanes.
+    #[inline(always)]
+    unsafe fn check<L: Sorted, const R: usize>() {
+        for inputs in inputs(R as u32).chunks(L::LANES) {
+            let row = |r: usize, inputs: &[u32]| {
+                let mut lanes = [L::LEAST; 32];
+                for (lane, input) in lanes.iter_mut().zip(inputs) {
+                    if input >> r & 1 == 1 {
+                        *lane = L::GREATEST;
+                    }
+                }
+                lanes
+            };
+            // SAFETY: the caller's promise; no vector has more lanes.
+            let rows: [_; R] = unsafe {
+                let mut rows = array::from_fn(|r| {
+                    let lanes = row(r, inputs);
+                    lanes.as_ptr().cast::<L::Vector>().read_unaligned()
+                });
+                sort::<L, R, true>(&mut rows);
+                rows.map(|row| {
+                    let mut lanes = [L::LEAST; 32];
+                    L::store(lanes.as_mut_ptr(), row);
+                    lanes
+                })
+            };
+            // As many ones, in the last rows.
+            let sorted = |input: &u32| {
+                let ones = input.count_ones();
+                (((1u64 << ones) - 1) << (R as u32 - ones)) as u32
+            };
+            let sorted: Vec<u32> = inputs.iter().map(sorted).collect();
+            for (r, found) in rows.iter().enumerate() {
+                let name = type_name::<L>();
+                assert_eq!(
+                    *found,
+                    row(r, &sorted),
+                    "{name}, row {r} of {R}, {inputs:x?}"
+                );
+            }
+        }
+    }
+
+    /// A network that sorts all zeros and ones sorts everything.
+    #[test]
+    fn zeros_and_ones_are_sorted() {
+        for instructions in Instructions::all() {
+            // SAFETY: the machine has the instructions.
+            let done = unsafe {
+                let words = by_any_vectors::<u32, _>(instructions, Networks);
+                let wide = by_any_vectors::<u64, _>(instructions, Networks);
+                [words.is_ok(), wide.is_ok()]
+            };
+            assert_eq!(done, [true; 2]);
+        }
+    }
+}
