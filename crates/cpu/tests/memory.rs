@@ -59,8 +59,10 @@ fn some_inputs_for_several_threads() {
 mod pages {
     use std::borrow::Cow;
 
-    use sweepsort_core::{Codec, Engine, IndexMut, Spec, Task, ValuesMut, Word, Words, WordsMut};
-    use sweepsort_cpu::CpuEngine;
+    use sweepsort_core::{
+        Codec, Engine, IndexMut, Kind, Nan, Order, Spec, Task, ValuesMut, Word, Words, WordsMut,
+    };
+    use sweepsort_cpu::{CpuEngine, Instructions};
     use sweepsort_testkit::Pattern;
 
     const PAGE: usize = 4096;
@@ -119,15 +121,27 @@ mod pages {
         }
     }
 
+    /// Engines of two workers, by all instructions that this machine has.
+    type Engines = [(Instructions, CpuEngine)];
+
+    fn engines() -> Vec<(Instructions, CpuEngine)> {
+        use Instructions::{Avx2, Avx512, Portable};
+        let engine = |one| Some((one, CpuEngine::new(Some(2)).with_instructions(one).ok()?));
+        [Portable, Avx2, Avx512]
+            .into_iter()
+            .filter_map(engine)
+            .collect()
+    }
+
     /// Every task on keys and payloads that lie against a fence.
-    fn fenced<W, const V: usize>(engine: &CpuEngine, n: usize, pattern: Pattern)
+    fn fenced<W, const V: usize>(engines: &Engines, codec: Codec, n: usize, pattern: Pattern)
     where
         W: Word + sweepsort_testkit::Ordered,
         for<'a> &'a [W]: Into<Words<'a>>,
         for<'a> &'a mut [W]: Into<WordsMut<'a>>,
     {
         let spec = Spec {
-            codec: Codec::UNSIGNED,
+            codec,
             bits: 0..<W as Word>::BITS,
             stable: true,
             algorithm: Cow::Borrowed("auto"),
@@ -137,11 +151,14 @@ mod pages {
             .map(|i| std::array::from_fn(|at| (i >> (8 * (at % 2))) as u8))
             .collect();
         let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_by_key(|&i| keys[i as usize]);
+        let coder = codec.coder::<W>();
+        order.sort_by_key(|&i| coder.encode(keys[i as usize]));
         let (mut key_room, mut room) = (Fenced::new(size_of_val(&*keys)), Fenced::new(16 * n));
-        for at_end in [true, false] {
-            let case = format!("{} {V} {n} {pattern} {at_end}", std::any::type_name::<W>());
-            let sorted = |got: &[W]| got.iter().eq(order.iter().map(|&i| &keys[i as usize]));
+        let sorted = |got: &[W]| got.iter().eq(order.iter().map(|&i| &keys[i as usize]));
+        let at_both = |engine| [(engine, true), (engine, false)];
+        for ((instructions, engine), at_end) in engines.iter().flat_map(at_both) {
+            let (key, kind) = (std::any::type_name::<W>(), codec.kind);
+            let case = format!("{key} {V} {n} {pattern} {at_end}, {kind:?}, {instructions:?}");
             let got = key_room.place(&keys, at_end);
             engine.run(Task::Keys((&mut *got).into()), &spec).unwrap();
             assert!(sorted(got), "{case}");
@@ -167,20 +184,45 @@ mod pages {
         }
     }
 
+    /// The codec of floats with so many bits of mantissa.
+    fn float(mantissa: u32) -> Codec {
+        Codec::for_keys(Kind::Float { mantissa }, Order::Ascending, Nan::Total)
+    }
+
     #[test]
     fn buffers_against_fences() {
-        let engine = CpuEngine::new(Some(2));
         let small = (0..70).chain([127, 128, 129, 255, 256, 257, 1000]);
+        let engines = engines();
         for n in small.chain([4096, 21_845, 21_846, 33_000, 70_001]) {
             for pattern in [Pattern::Random, Pattern::Nested, Pattern::FewDistinct] {
-                fenced::<u8, 1>(&engine, n, pattern);
-                fenced::<u16, 2>(&engine, n, pattern);
-                fenced::<u32, 4>(&engine, n, pattern);
-                fenced::<u32, 3>(&engine, n, pattern);
-                fenced::<u64, 8>(&engine, n, pattern);
-                fenced::<u64, 5>(&engine, n, pattern);
-                fenced::<u128, 16>(&engine, n, pattern);
-                fenced::<u8, 13>(&engine, n, pattern);
+                fenced::<u8, 1>(&engines, Codec::UNSIGNED, n, pattern);
+                fenced::<u16, 2>(&engines, Codec::UNSIGNED, n, pattern);
+                fenced::<u32, 4>(&engines, Codec::UNSIGNED, n, pattern);
+                fenced::<u32, 4>(&engines, float(23), n, pattern);
+                fenced::<u32, 3>(&engines, Codec::UNSIGNED, n, pattern);
+                fenced::<u64, 8>(&engines, Codec::UNSIGNED, n, pattern);
+                fenced::<u64, 5>(&engines, float(52), n, pattern);
+                fenced::<u128, 16>(&engines, Codec::UNSIGNED, n, pattern);
+                fenced::<u8, 13>(&engines, Codec::UNSIGNED, n, pattern);
+            }
+        }
+    }
+
+    /// Keys alone that two workers cut in parts, and what is nearly in order: two runs, merged, and few keys out of place.
+    #[test]
+    fn many_keys_against_fences() {
+        let engines = engines();
+        for pattern in [
+            Pattern::Random,
+            Pattern::HeavyKey,
+            Pattern::Skewed,
+            Pattern::OrganPipe,
+            Pattern::SortedButTwo,
+            Pattern::Reversed,
+        ] {
+            for [of_32, of_64] in [[Codec::UNSIGNED; 2], [float(23), float(52)]] {
+                fenced::<u32, 4>(&engines, of_32, 300_000, pattern);
+                fenced::<u64, 8>(&engines, of_64, 150_000, pattern);
             }
         }
     }
