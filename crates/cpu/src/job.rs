@@ -574,3 +574,71 @@ fn cut(pieces: &[Range<usize>], wanted: usize) -> Vec<Vec<Range<usize>>> {
     }
     parts
 }
+
+#[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a piece is a range")]
+mod tests {
+    use super::*;
+    use crate::pool::Pool;
+
+    /// Parts are about even, as many as wanted or fewer, and none is empty.
+    #[test]
+    fn pieces_are_cut() {
+        type Case<'a> = (&'a [Range<usize>], usize, &'a [&'a [Range<usize>]]);
+        let cases: &[Case<'_>] = &[
+            (&[], 3, &[]),
+            (&[5..5, 0..0], 2, &[]),
+            (&[3..13], 1, &[&[3..13]]),
+            (&[3..13], 3, &[&[3..7], &[7..11], &[11..13]]),
+            (&[3..8], 4, &[&[3..5], &[5..7], &[7..8]]),
+            // Where a part ends within a piece, at its end, and at that of an empty one.
+            (&[0..3, 7..7, 20..25], 2, &[&[0..3, 20..21], &[21..25]]),
+            (&[20..22, 0..2], 2, &[&[20..22], &[0..2]]),
+            (&[20..22, 9..9, 0..1], 2, &[&[20..22], &[0..1]]),
+            // More parts than there are records.
+            (&[4..6, 0..1], 8, &[&[4..5], &[5..6], &[0..1]]),
+        ];
+        for &(pieces, wanted, parts) in cases {
+            assert_eq!(cut(pieces, wanted), parts, "{pieces:?} in {wanted} parts");
+        }
+    }
+
+    /// One worker has all; several have parts of a size that is worth it.
+    #[test]
+    fn workers_share_what_is_worth_it() {
+        const SHARED: usize = 2 * CHUNKS_PER_WORKER;
+        let pool = Pool::new(Some(2));
+        let counted = pool.enter(true, |crew| {
+            let sizes = [0, 2 * CHUNK_MIN - 1, 2 * CHUNK_MIN, usize::MAX];
+            sizes.map(|n| [part_count(n, Crew::alone()), part_count(n, crew)])
+        });
+        let expected = [[1, 1], [1, 1], [1, 2], [1, SHARED]];
+        assert_eq!(counted.unwrap(), expected);
+    }
+
+    /// Each part of a bucket is told where its records come in the order.
+    #[test]
+    fn parts_have_their_places() {
+        const M: usize = CHUNK_MIN;
+        let bucket = Bucket {
+            pieces: vec![M..2 * M, 0..0, 9 * M..11 * M + 5],
+            free: Vec::new(),
+            start: 1000,
+            n: 3 * M + 5,
+            tied: Some(7u32),
+            window: 0,
+            passes: 1,
+            limits: None,
+        };
+        let pool = Pool::new(Some(2));
+        let shared = pool.enter(true, |crew| parts(&bucket, crew)).unwrap();
+        let thirds = [
+            (1000, vec![M..2 * M, 9 * M..9 * M + 2]),
+            (1000 + M + 2, vec![9 * M + 2..10 * M + 4]),
+            (1000 + 2 * (M + 2), vec![10 * M + 4..11 * M + 5]),
+        ];
+        assert_eq!(shared, thirds);
+        let all = vec![M..2 * M, 9 * M..11 * M + 5];
+        assert_eq!(parts(&bucket, Crew::alone()), [(1000, all)]);
+    }
+}

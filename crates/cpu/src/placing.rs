@@ -106,3 +106,68 @@ fn upper_32<W: Word>(word: W) -> u64 {
         _ => (word.low_usize() as u64) << (32 - W::BITS),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Places are in order and about even, up to two less than they would be if nothing were rounded; and a place's last key
+    /// is told.
+    fn check<W: Word>(least: u128, range: u128, places: usize) {
+        let what = format!("{places} from {least} over {range}, {} bits", W::BITS);
+        let [first, over] = [least, range].map(W::truncate);
+        let placing = Placing::new(first, over, places);
+        let steps = range.min(1000);
+        let mut before = 0;
+        for i in 0..=steps {
+            // By whole steps and what they leave, since the product would be too large for a word.
+            let distance = range / steps * i + range % steps * i / steps;
+            let place = placing.of(W::truncate(least + distance));
+            let even = distance as f64 / range as f64 * places as f64;
+            assert!(
+                before <= place && place < places && (even - 2.0..=even).contains(&(place as f64)),
+                "{what}: {place} for {distance}"
+            );
+            before = place;
+        }
+        // Of some places that are followed by others.
+        for place in (0..before).step_by(7).filter(|_| W::BITS >= 32) {
+            let last = placing.last(place);
+            let next = placing.of(last.wrapping_add(W::truncate(1)));
+            assert!(
+                placing.of(last) <= place && place < next,
+                "{what}: {last:?} is the last of {place}"
+            );
+        }
+    }
+
+    #[test]
+    fn keys_have_places_in_order() {
+        fn width<W: Word>() {
+            let most = W::MAX.widen();
+            // From two keys to all that there are, at either end and between.
+            for range in [
+                1,
+                2,
+                3,
+                100,
+                most / 3,
+                most / 2,
+                most / 2 + 1,
+                most - 1,
+                most,
+            ] {
+                for least in [0, (most - range) / 2, most - range] {
+                    for places in [1, 2, 64, 100, 1 << 12] {
+                        check::<W>(least, range, places);
+                    }
+                }
+            }
+        }
+        width::<u8>();
+        width::<u16>();
+        width::<u32>();
+        width::<u64>();
+        width::<u128>();
+    }
+}
