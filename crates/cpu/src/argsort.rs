@@ -1,9 +1,9 @@
 //! Argsort: the index is sorted with the keys' codes, in one word.
 //!
-//! A word's lowest bits are the key's position, as many as number the keys; those above show a window of its code. So
-//! no two words are equal, and their order is the stable one. The first window begins at the highest bit in
-//! which codes differ; where codes are wider than a window, runs that tie in it are sorted by the
-//! next one, which the positions lead to.
+//! A word's lowest bits are the key's position, as many as number the keys; those above show a
+//! window of its code. So no two words are equal, and their order is the stable one. The first
+//! window begins at the highest bit in which codes differ; where codes are wider than a window,
+//! runs that tie in it are sorted by the next one, which the positions lead to.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -5,14 +5,16 @@
 //! scatter    each record to the next place of its bucket's block   source → room
 //! ```
 //!
-//! The room is a row of blocks. A worker has one open for every bucket, and takes another when one is
-//! full; each block knows which one followed it. What the records of one bucket fill, block by block, are its
-//! pieces. A worker moves stretches of the input; as long as one follows the other, they are one run, and pieces
-//! go on. The pieces of all runs, one run after the other, are the bucket, in the order of the input.
+//! The room is a row of blocks. A worker has one open for every bucket, and takes another when one
+//! is full; each block knows which one followed it. What the records of one bucket fill, block by
+//! block, are its pieces. A worker moves stretches of the input; as long as one follows the other,
+//! they are one run, and pieces go on. The pieces of all runs, one run after the other, are the
+//! bucket, in the order of the input.
 //!
-//! Some machines have a line of the caches taken over by whoever reads it, and long for it to be taken back. There the room has
-//! a region for every two workers, whose blocks the one fills with what the other will sort, as a rule; and in the next sort the
-//! other fills them, who read them last.
+//! Some machines have a line of the caches taken over by whoever reads it, and long for it to be
+//! taken back. There the room has a region for every two workers, whose blocks the one fills with
+//! what the other will sort, as a rule; and in the next sort the other fills them, who read them
+//! last.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -235,8 +237,8 @@ impl Layout {
         self.count().saturating_mul(self.records())
     }
 
-    /// How lines are fetched: to be written, if the records lie in the workers' caches, as a rule in another's than who
-    /// writes them.
+    /// How lines are fetched: to be written, if the records lie in the workers' caches, as a rule
+    /// in another's than who writes them.
     fn next_line(&self) -> NextLine {
         let in_caches = self.n * self.record <= self.workers * second_cache_bytes();
         match stores_wait() {
@@ -306,7 +308,8 @@ impl Blocks {
         self.followers.len()
     }
 
-    /// The start of a block to follow the one that ends at `end`: of those that a worker has taken, or takes now.
+    /// The start of a block to follow the one that ends at `end`: of those that a worker has taken,
+    /// or takes now.
     fn take(&self, reader: &mut Reader, end: usize) -> usize {
         if reader.free.is_empty() {
             reader.free = self.batch(reader.region);
@@ -459,8 +462,9 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     #[inline(never)]
     fn follow(&self, bucket: u16, end: usize, open: &mut Open<W>) -> usize {
         let start = &mut open.starts[usize::from(bucket)];
-        // Of a bucket of one value only the number of records is asked for. So they are written to one block again and again.
-        // (Where most of an input has such values, they are not written at all: `moved`.)
+        // Of a bucket of one value only the number of records is asked for. So they are written to
+        // one block again and again. (Where most of an input has such values, they are not written
+        // at all: `moved`.)
         if self.alike && self.classify.classifier.one_value(bucket.into()).is_some() {
             open.counts[usize::from(bucket)] += end - *start;
             *start = end - self.blocks.records;
@@ -487,8 +491,8 @@ mod tests {
     use crate::source::Stored;
     use crate::tuning::{FIRST_BITS, SHARING};
 
-    /// By any number of buckets, and whatever finds them: the pieces of a bucket are its records, in the order
-    /// of the input.
+    /// By any number of buckets, and whatever finds them: the pieces of a bucket are its records,
+    /// in the order of the input.
     #[test]
     fn pieces_are_buckets_in_order() {
         // As words, and in columns.
@@ -580,7 +584,8 @@ mod tests {
         }
     }
 
-    /// Each block is one worker's, whoever takes how many; and in the next sort those that one fills are what it has read.
+    /// Each block is one worker's, whoever takes how many; and in the next sort those that one
+    /// fills are what it has read.
     #[test]
     fn regions_change_hands() {
         for (workers, readers, buckets) in [(1, 1, 8), (5, 1, 32), (2, 2, 16), (3, 3, 16)] {

@@ -101,8 +101,9 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// What no code of a bucket is beyond, whose bits in `mask` tell the bucket. Not of the buckets at the ends, which have all codes
-    /// beyond the range, nor of those that a sample parts, whose keys may crowd.
+    /// What no code of a bucket is beyond, whose bits in `mask` tell the bucket. Not of the buckets
+    /// at the ends, which have all codes beyond the range, nor of those that a sample parts, whose
+    /// keys may crowd.
     pub(crate) fn limits(&self, bucket: usize, mask: W) -> Option<Limits<W>> {
         match self {
             Classifier::Even { range, placing, .. }
@@ -229,8 +230,8 @@ impl<W: Word> Classifier<W> {
     }
 }
 
-/// The top bit tells whether `b` is above `a`. (By vectors that have no comparison of words so wide it takes fewer instructions
-/// than what they make of one.)
+/// The top bit tells whether `b` is above `a`. (By vectors that have no comparison of words so wide
+/// it takes fewer instructions than what they make of one.)
 #[inline(always)]
 fn borrow<W: Word>(a: W, b: W) -> W {
     (!a & b) | ((!a | b) & a.wrapping_sub(b))
@@ -255,7 +256,8 @@ impl<W: Word, S> Classify<'_, W, S> {
         self.source.fetch(first + AHEAD..first + AHEAD + FEW);
     }
 
-    /// Counts the buckets of a strip's records, or of some of them, and fetches others as [`fetch`](Self::fetch).
+    /// Counts the buckets of a strip's records, or of some of them, and fetches others as
+    /// [`fetch`](Self::fetch).
     #[inline(always)]
     pub(crate) fn count<P: Payload>(
         &self,
@@ -499,7 +501,8 @@ mod tests {
         width::<u128>();
     }
 
-    /// The limits of a bucket hold all codes that go there, and no others; where more codes go there than that, there are none.
+    /// The limits of a bucket hold all codes that go there, and no others; where more codes go
+    /// there than that, there are none.
     #[test]
     fn limits_hold_what_goes_to_a_bucket() {
         fn width<W: Word>() {

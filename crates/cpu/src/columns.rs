@@ -1,4 +1,5 @@
-//! What travels: a column of keys, and beside it a column of payloads. The two are separate arrays, as the caller has them.
+//! What travels: a column of keys, and beside it a column of payloads. The two are separate arrays,
+//! as the caller has them.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -92,7 +93,8 @@ impl<W: Word, P: Payload> Columns<W, P> {
         unsafe { std::slice::from_raw_parts_mut(self.keys.cast(), n) }
     }
 
-    /// Writes a key to some places, and calls `done` with a few thousand of them at a time, which are in the first level cache then.
+    /// Writes a key to some places, and calls `done` with a few thousand of them at a time, which
+    /// are in the first level cache then.
     ///
     /// # Safety
     /// There are the places, and nobody else uses them now.
@@ -262,7 +264,8 @@ impl<W: Word, P: Payload> Columns<W, P> {
     }
 }
 
-/// Bytes of memory for `n` records in columns, each of which starts on a line of its own; the most that there are, for more.
+/// Bytes of memory for `n` records in columns, each of which starts on a line of its own; the most
+/// that there are, for more.
 pub(crate) fn column_bytes(n: usize, record: usize) -> usize {
     n.saturating_mul(record).saturating_add(2 * LINE)
 }

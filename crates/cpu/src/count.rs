@@ -1,7 +1,7 @@
 //! Keys alone of few codes side by side: counted, then written out anew. Nothing is moved.
 //!
-//! Keys of 8 and 16 bits are such. Of wider ones a sample shows whether they may be, and whoever counts sees whether
-//! they are.
+//! Keys of 8 and 16 bits are such. Of wider ones a sample shows whether they may be, and whoever
+//! counts sees whether they are.
 
 use std::borrow::Cow;
 use std::slice;
@@ -110,8 +110,8 @@ impl<W: Word> Span<W> {
 /// Sorts keys of 8 or 16 bits in place.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](sweepsort_core::Error::OutOfMemory), [`Error::Threads`](sweepsort_core::Error::Threads); the
-/// keys are untouched then.
+/// [`Error::OutOfMemory`](sweepsort_core::Error::OutOfMemory),
+/// [`Error::Threads`](sweepsort_core::Error::Threads); the keys are untouched then.
 pub(crate) fn sort<W: Word>(
     keys: &mut [W],
     coder: Coder<W>,
@@ -130,7 +130,8 @@ pub(crate) fn sort<W: Word>(
     })?
 }
 
-/// Sorts keys in place whose codes are all in the span; if one is not, nothing is written, and there is no report.
+/// Sorts keys in place whose codes are all in the span; if one is not, nothing is written, and
+/// there is no report.
 ///
 /// # Safety
 /// There are [`Span::table_bytes`] of memory, which starts on a line and is nobody else's.

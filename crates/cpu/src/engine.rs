@@ -80,8 +80,8 @@ impl CpuEngine {
         &self.means.pool
     }
 
-    /// Keys alone of a kind, each of which is a word, if they are so few that this engine sorts them at once: as soon as anything
-    /// has been sorted, so that it is known what the machine has.
+    /// Keys alone of a kind, each of which is a word, if they are so few that this engine sorts
+    /// them at once: as soon as anything has been sorted, so that it is known what the machine has.
     #[inline]
     pub fn few<'a>(&self, keys: WordsMut<'a>, kind: Kind) -> Option<Few<'a>> {
         let known = Machine::known()?.instructions;
@@ -90,8 +90,8 @@ impl CpuEngine {
         (keys.len() <= most).then_some(Few { keys, instructions })
     }
 
-    /// As [`run`](Engine::run); the report tells why this engine was taken. Who notes that later moves the report,
-    /// which takes as long as to sort a few keys.
+    /// As [`run`](Engine::run); the report tells why this engine was taken. Who notes that later
+    /// moves the report, which takes as long as to sort a few keys.
     ///
     /// # Errors
     /// As [`run`](Engine::run).
@@ -245,8 +245,8 @@ pub struct Few<'a> {
 }
 
 impl Few<'_> {
-    /// Sorts them by all of their bits. It does what [`CpuEngine::run`] does with them, without the time that a task takes,
-    /// which is as long as sorting them.
+    /// Sorts them by all of their bits. It does what [`CpuEngine::run`] does with them, without the
+    /// time that a task takes, which is as long as sorting them.
     ///
     /// # Panics
     /// If their codes tie.

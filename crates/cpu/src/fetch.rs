@@ -12,14 +12,15 @@ pub(crate) fn prefetch(at: *const u8) {
     prefetch_level::<1>(at);
 }
 
-/// Says that it will be used later, so that the second level cache has it, and the first one what is used before.
+/// Says that it will be used later, so that the second level cache has it, and the first one what
+/// is used before.
 #[inline(always)]
 pub(crate) fn prefetch_second(at: *const u8) {
     prefetch_level::<2>(at);
 }
 
-/// Says that the cache line at `at` will soon be written, so that no other core's cache keeps it. A hint, where there
-/// [is such a one](crate::instructions::fetches_to_write).
+/// Says that the cache line at `at` will soon be written, so that no other core's cache keeps it. A
+/// hint, where there [is such a one](crate::instructions::fetches_to_write).
 #[inline(always)]
 pub(crate) fn prefetch_to_write(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

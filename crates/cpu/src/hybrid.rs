@@ -118,8 +118,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Vectored for Encode<'_
     }
 }
 
-/// What is known of a sort beforehand, and what was done at once. (Written where it is wanted: to move a report takes
-/// as long as to sort a few keys.)
+/// What is known of a sort beforehand, and what was done at once. (Written where it is wanted: to
+/// move a report takes as long as to sort a few keys.)
 #[inline(always)]
 pub(crate) fn report(n: usize, bits: u32, reason: Cow<'static, str>, done: Done) -> Report {
     Report {
@@ -171,7 +171,8 @@ pub(crate) unsafe fn sort<W: Word, P: Payload>(
             let source = Stored { columns, reading };
             records.sorting(source, Codes(columns)).run(means)
         } else {
-            // Codes of 8 and 16 bits, too, by a coder that changes nothing: most are counted, and this compiles anyway.
+            // Codes of 8 and 16 bits, too, by a coder that changes nothing: most are counted, and
+            // this compiles anyway.
             let reading = Encoding(coder);
             let source = Stored { columns, reading };
             let sink = Decoded(columns, coder);
@@ -233,8 +234,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         })?
     }
 
-    /// Sorts what needs no memory; or returns nothing, and nothing is written but for index entries that are written
-    /// again.
+    /// Sorts what needs no memory; or returns nothing, and nothing is written but for index entries
+    /// that are written again.
     unsafe fn at_once(&self, means: &Means) -> Option<Done> {
         if self.n < 2 || self.bits.is_empty() {
             let run = Presorted::Equal;
@@ -292,8 +293,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         )
     }
 
-    /// Sorts words that are made of keys; or returns nothing, for they are not [few], or do not show enough of their
-    /// codes.
+    /// Sorts words that are made of keys; or returns nothing, for they are not [few], or do not
+    /// show enough of their codes.
     unsafe fn run_few(&self, means: &Means) -> Option<Done> {
         let instructions = means.instructions(true);
         if self.n > few::most(instructions, Kind::Unsigned, W::BITS) {

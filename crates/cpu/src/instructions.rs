@@ -81,15 +81,16 @@ impl Machine {
     }
 }
 
-/// Whether a store that misses the first level cache holds up the stores behind it, so that it pays to fetch to that cache
-/// where it will go: taken to be so on Intel's, as seen on a Xeon and not on a Zen 4.
+/// Whether a store that misses the first level cache holds up the stores behind it, so that it pays
+/// to fetch to that cache where it will go: taken to be so on Intel's, as seen on a Xeon and not on
+/// a Zen 4.
 pub(crate) fn stores_wait() -> bool {
     Machine::get().intel
 }
 
-/// Whether the greater of two words of 32 bits is had sooner by logic, from both and the lesser one (AVX-512): taken to be so
-/// on Intel's, which have two units for logic and one for the lesser and the greater, and not on a Zen 4, which has as many for
-/// these.
+/// Whether the greater of two words of 32 bits is had sooner by logic, from both and the lesser one
+/// (AVX-512): taken to be so on Intel's, which have two units for logic and one for the lesser and
+/// the greater, and not on a Zen 4, which has as many for these.
 #[inline]
 pub(crate) fn logic_pays() -> bool {
     // Whoever sorts by vectors has asked before which ones there are.
@@ -101,9 +102,9 @@ pub(crate) fn wide_steps_are_two() -> bool {
     !Machine::get().intel
 }
 
-/// Whether a line of the caches that one core has written is taken over by another that reads it, and takes the first one long
-/// to write again: as seen on a Zen 4 whose cores had no third level cache in common (28 to 39 ns, fetched before or not), and not
-/// on a Xeon.
+/// Whether a line of the caches that one core has written is taken over by another that reads it,
+/// and takes the first one long to write again: as seen on a Zen 4 whose cores had no third level
+/// cache in common (28 to 39 ns, fetched before or not), and not on a Xeon.
 pub(crate) fn reads_take_over() -> bool {
     cfg!(target_arch = "x86_64") && !Machine::get().intel
 }

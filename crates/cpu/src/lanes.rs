@@ -27,8 +27,8 @@ mod x86;
 /// Vectors that a network sorts: its columns are lanes.
 ///
 /// # Safety
-/// Every function, of those of the traits below as well, wants a machine that has the kind's instructions; pointers
-/// need no alignment, and reach whole vectors.
+/// Every function, of those of the traits below as well, wants a machine that has the kind's
+/// instructions; pointers need no alignment, and reach whole vectors.
 pub(crate) trait Sorted: Copy {
     /// What is in a lane.
     type Word: Word;
@@ -46,8 +46,8 @@ pub(crate) trait Sorted: Copy {
     unsafe fn store(to: *mut Self::Word, vector: Self::Vector);
     unsafe fn min(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The lesser and the greater of each lane, by the least work for the machine; one alone may take longer than by
-    /// [`min`](Self::min) and [`max`](Self::max).
+    /// The lesser and the greater of each lane, by the least work for the machine; one alone may
+    /// take longer than by [`min`](Self::min) and [`max`](Self::max).
     #[inline(always)]
     unsafe fn exchange(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2] {
         // SAFETY: the caller's promise.
@@ -55,8 +55,8 @@ pub(crate) trait Sorted: Copy {
     }
     /// Counters of a byte each, widened to a lane each.
     unsafe fn widen(counts: *const u8) -> Self::Vector;
-    /// Moves eight numbers on, each by so many times `stride` as its byte of `rows` says, the first one's lowest; by less than
-    /// 2^24.
+    /// Moves eight numbers on, each by so many times `stride` as its byte of `rows` says, the first
+    /// one's lowest; by less than 2^24.
     unsafe fn move_on(numbers: *mut u32, rows: u64, stride: u32);
 }
 
@@ -172,7 +172,8 @@ pub(crate) trait Lanes: Keys {
     ) -> Self::Vector;
     /// The first `count` lanes to memory, and nothing beyond; more than all are all.
     unsafe fn store_some(to: *mut Self::Word, a: Self::Vector, count: usize);
-    /// The first `count` lanes to memory that ends with them, and nothing in front. There is memory for all lanes.
+    /// The first `count` lanes to memory that ends with them, and nothing in front. There is memory
+    /// for all lanes.
     unsafe fn store_last(end: *mut Self::Word, a: Self::Vector, count: usize);
     /// A bit for each lane in which `a` and `b` are the same, the first lane's lowest.
     unsafe fn same(a: Self::Vector, b: Self::Vector) -> u32;
@@ -186,13 +187,14 @@ pub(crate) trait Lanes: Keys {
     unsafe fn compress(a: Self::Vector, lanes: u32) -> Self::Vector;
     /// Lane `i ^ X` where lane `i` is.
     unsafe fn swap<const X: usize>(a: Self::Vector) -> Self::Vector;
-    /// Exchanges the bit `X` of a lane's number for which of two vectors it is of. Of four lanes each, `X = 1` makes
-    /// `a0 b0 a2 b2` and `a1 b1 a3 b3`, and `X = 2` makes `a0 a1 b0 b1` and `a2 a3 b2 b3`.
+    /// Exchanges the bit `X` of a lane's number for which of two vectors it is of. Of four lanes
+    /// each, `X = 1` makes `a0 b0 a2 b2` and `a1 b1 a3 b3`, and `X = 2` makes `a0 a1 b0 b1` and `a2
+    /// a3 b2 b3`.
     unsafe fn trade<const X: usize>(a: Self::Vector, b: Self::Vector) -> [Self::Vector; 2];
     /// The last lane first.
     unsafe fn turned(a: Self::Vector) -> Self::Vector;
-    /// Compares lane `i` with lane `i ^ X`: the lesser where the highest bit of `X` is clear in `i`, the greater where it
-    /// is set.
+    /// Compares lane `i` with lane `i ^ X`: the lesser where the highest bit of `X` is clear in
+    /// `i`, the greater where it is set.
     unsafe fn cross<const X: usize>(a: Self::Vector) -> Self::Vector;
 }
 
@@ -233,8 +235,8 @@ impl<T: AnyVectored> Vectored for ByLanes<T> {
     }
 }
 
-/// Does some work by vectors of words as wide as `W`, if only by those of any machine; or returns the work, for words have other
-/// widths.
+/// Does some work by vectors of words as wide as `W`, if only by those of any machine; or returns
+/// the work, for words have other widths.
 ///
 /// # Safety
 /// As [`by_vectors`].
@@ -266,8 +268,8 @@ pub(crate) trait VectoredOrNot: Vectored {
 
 /// Does some work by vectors of words as wide as `W`; or returns the work, for there are none.
 ///
-/// There are some ninety types of sorts, most of which no vectors serve. So here, and wherever else an `if const` asks,
-/// only what can run for a type is compiled.
+/// There are some ninety types of sorts, most of which no vectors serve. So here, and wherever else
+/// an `if const` asks, only what can run for a type is compiled.
 ///
 /// # Safety
 /// The machine has the instructions, and what the work itself wants is given.

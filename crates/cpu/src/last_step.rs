@@ -1,7 +1,7 @@
 //! The last step of a sort: what is done to words that are in order.
 //!
-//! It knows no keys and no records, so that it is not compiled anew for each kind of these; and it can [follow](Follow) words that
-//! come in order, while these are in the first level cache.
+//! It knows no keys and no records, so that it is not compiled anew for each kind of these; and it
+//! can [follow](Follow) words that come in order, while these are in the first level cache.
 
 use std::cell::Cell;
 use std::{array, ptr, slice};
@@ -24,11 +24,13 @@ pub(crate) enum LastStep<W> {
 }
 
 impl<W: Word> LastStep<W> {
-    /// Takes it with words in order, by the machine's vectors; or stops and returns false, for two neighbours tie, if bits are given
-    /// that must tell them apart. What is written to an index is to be written anew then.
+    /// Takes it with words in order, by the machine's vectors; or stops and returns false, for two
+    /// neighbours tie, if bits are given that must tell them apart. What is written to an index is
+    /// to be written anew then.
     ///
     /// # Safety
-    /// Nobody else uses the words now, nor their places in an index, and there are these. The machine has the instructions.
+    /// Nobody else uses the words now, nor their places in an index, and there are these. The
+    /// machine has the instructions.
     pub(crate) unsafe fn take(
         self,
         instructions: Instructions,
@@ -45,7 +47,8 @@ impl<W: Word> LastStep<W> {
     }
 }
 
-/// Words whose neighbours may tie, that are followed by their last step as they come in order; if they have been.
+/// Words whose neighbours may tie, that are followed by their last step as they come in order; if
+/// they have been.
 pub(crate) struct Follow<W> {
     index: Index<W>,
     shown: W,
@@ -53,7 +56,8 @@ pub(crate) struct Follow<W> {
 }
 
 impl<W: Word> Follow<W> {
-    /// Of a step that is worth it. (What goes past the caches goes there faster by itself, and what decodes does so, too.)
+    /// Of a step that is worth it. (What goes past the caches goes there faster by itself, and what
+    /// decodes does so, too.)
     pub(crate) fn new(step: LastStep<W>, shown: W) -> Option<Self> {
         match step {
             LastStep::Index(index) if !index.streams => Some(Follow {
@@ -333,8 +337,9 @@ mod tests {
     const PLACES: usize = 600;
     const POSITION_BITS: u32 = 10;
 
-    /// Positions are written from anywhere in the index, as many as there are, past the caches or not, at once or behind words that
-    /// come in order; unless two neighbours tie, wherever they are. Nothing else is written.
+    /// Positions are written from anywhere in the index, as many as there are, past the caches or
+    /// not, at once or behind words that come in order; unless two neighbours tie, wherever they
+    /// are. Nothing else is written.
     #[test]
     fn positions_are_written_where_they_belong() {
         fn check<E: Entry + PartialEq>() {

@@ -1,7 +1,7 @@
-//! A bucket sorted in cache. By vectors: in [`bins`] if the keys are spread (some records that lie side by side as they are,
-//! [`joined`] or as [`pairs`]), counted in a [`tally`] if their values are few; and where the machine has instructions that not
-//! every one has, by [`quick`] if they crowd or are few; many keys alone are [`cut`] in parts before. In counting [`passes`]
-//! otherwise.
+//! A bucket sorted in cache. By vectors: in [`bins`] if the keys are spread (some records that lie
+//! side by side as they are, [`joined`] or as [`pairs`]), counted in a [`tally`] if their values
+//! are few; and where the machine has instructions that not every one has, by [`quick`] if they
+//! crowd or are few; many keys alone are [`cut`] in parts before. In counting [`passes`] otherwise.
 
 mod bases;
 mod beside;
@@ -110,11 +110,12 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         self.record.in_parts(n)
     }
 
-    /// Cuts some keys alone about one of them, where they lie, and leaves their codes, if these are what a coder makes of them; by
-    /// one worker, or two if they are many.
+    /// Cuts some keys alone about one of them, where they lie, and leaves their codes, if these are
+    /// what a coder makes of them; by one worker, or two if they are many.
     ///
     /// # Safety
-    /// Such keys can be cut in parts. They are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN), and nobody else uses them now.
+    /// Such keys can be cut in parts. They are there, at least [`CUT_MIN`](crate::tuning::CUT_MIN),
+    /// and nobody else uses them now.
     pub(crate) unsafe fn cut<P: Payload>(
         &self,
         keys: Columns<W, P>,
@@ -145,9 +146,9 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         n <= self.most
     }
 
-    /// Sorts the records of `from`, stably, into `to`, whose words show a window of their codes, and takes their last step: the
-    /// first one has place `start` in the order. Returns the most passes that a key took part in; an insertion among a few
-    /// neighbours is none.
+    /// Sorts the records of `from`, stably, into `to`, whose words show a window of their codes,
+    /// and takes their last step: the first one has place `start` in the order. Returns the most
+    /// passes that a key took part in; an insertion among a few neighbours is none.
     ///
     /// # Safety
     /// `to` has room for the records, and is the one piece where they are, or overlaps none; `own` has
@@ -179,7 +180,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
-    /// Sorts the records by what their words show, as [`sort`](Self::sort) does, and has words followed, if it can.
+    /// Sorts the records by what their words show, as [`sort`](Self::sort) does, and has words
+    /// followed, if it can.
     ///
     /// # Safety
     /// As there.
@@ -212,7 +214,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     /// for these do not serve, and has written nothing.
     ///
     /// # Safety
-    /// As [`sort`](Self::sort). There are the pieces, of `n` records in all, of which no code is beyond the limits.
+    /// As [`sort`](Self::sort). There are the pieces, of `n` records in all, of which no code is
+    /// beyond the limits.
     pub(crate) unsafe fn sort_beside<P: Payload>(
         &self,
         records: *const u8,
@@ -301,8 +304,9 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         }
     }
 
-    /// Sorts keys alone where they lie, or the codes that a coder makes of them: cuts them about a pivot, and what is less and greater
-    /// again, until parts fit bins. Calls `done` with each part that is sorted.
+    /// Sorts keys alone where they lie, or the codes that a coder makes of them: cuts them about a
+    /// pivot, and what is less and greater again, until parts fit bins. Calls `done` with each part
+    /// that is sorted.
     ///
     /// # Safety
     /// As [`sort`](Self::sort), of a range of one piece, with the memory for parts. Keys to be coded are
@@ -320,7 +324,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         unsafe { self.sort_parts_within(keys, range, own, coder, done, depth) }
     }
 
-    /// The same, by so many cuts of what was cut; what is too large then, for pivots have been bad, as the standard library does.
+    /// The same, by so many cuts of what was cut; what is too large then, for pivots have been bad,
+    /// as the standard library does.
     unsafe fn sort_parts_within<P: Payload>(
         &self,
         keys: Columns<W, P>,

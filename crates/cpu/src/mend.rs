@@ -50,7 +50,7 @@ impl Moves {
     /// The moves of `n` records that ascend but for those at the positions `out`, which ascend.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`OutOfMemory`](sweepsort_core::Error::OutOfMemory).
     ///
     /// # Safety
     /// The records are there, and nobody writes them now.

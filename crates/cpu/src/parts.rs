@@ -5,10 +5,11 @@
 //! finish     a small part: cut on until bins take it, and sorted there (`local.rs`)              data → data
 //! ```
 //!
-//! A worker alone finishes all keys at once. Two cut half of all keys each, if these are many. Then each takes a part that nobody has
-//! begun, cuts it, leaves what is greater to whoever is free, and goes on with what is less, which its caches have. Who comes late finds
-//! a large part, for he takes the one that was left first. Nothing is moved to another place, and no other memory is used than that for
-//! local sorts.
+//! A worker alone finishes all keys at once. Two cut half of all keys each, if these are many. Then
+//! each takes a part that nobody has begun, cuts it, leaves what is greater to whoever is free, and
+//! goes on with what is less, which its caches have. Who comes late finds a large part, for he
+//! takes the one that was left first. Nothing is moved to another place, and no other memory is
+//! used than that for local sorts.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -104,7 +105,8 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
         }
     }
 
-    /// Whether a part is cut to be shared: all keys are; others, if somebody is there for what is left, or bins would not take them.
+    /// Whether a part is cut to be shared: all keys are; others, if somebody is there for what is
+    /// left, or bins would not take them.
     fn is_shared(&self, part: &Part<'a, W>) -> bool {
         let n = part.keys.len();
         let is_wanted = n == self.n || self.crew.is_joined() || self.local.in_parts(n);
@@ -135,7 +137,8 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
         part
     }
 
-    /// What a cut of a part leaves: what is less, and what is greater. Keys that are the pivot are written, or left if they are many.
+    /// What a cut of a part leaves: what is less, and what is greater. Keys that are the pivot are
+    /// written, or left if they are many.
     ///
     /// # Safety
     /// As [`visit`](Self::visit).
@@ -211,7 +214,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
     /// [`OutOfMemory`](sweepsort_core::Error::OutOfMemory); the keys are untouched then.
     ///
     /// # Safety
-    /// As [`run`](Self::run). The input lies in memory, and [is cut](crate::plan::Measure::is_cut) by so many workers.
+    /// As [`run`](Self::run). The input lies in memory, and [is cut](crate::plan::Measure::is_cut)
+    /// by so many workers.
     pub(crate) unsafe fn run_cut(
         &self,
         mut report: Report,
@@ -304,8 +308,8 @@ mod tests {
 
     const N: usize = 1_000_000;
 
-    /// What a helper leaves when its turn ends is there for the caller: after as many turns as it takes nothing is left, and keys
-    /// are in order, whoever finished them.
+    /// What a helper leaves when its turn ends is there for the caller: after as many turns as it
+    /// takes nothing is left, and keys are in order, whoever finished them.
     #[test]
     fn turns_leave_parts() {
         let kinds: [fn(u32) -> u32; 3] = [

@@ -1,10 +1,10 @@
-//! What travels beside a key: bytes to be moved, of 1 to 16 a key: 4, 8 and 16 as one machine word, the rest as two overlapping
-//! ones.
+//! What travels beside a key: bytes to be moved, of 1 to 16 a key: 4, 8 and 16 as one machine word,
+//! the rest as two overlapping ones.
 
 use std::mem::MaybeUninit;
 
-/// How one payload is moved. Pointers need no alignment, and bytes may be uninitialised padding: they are copied,
-/// and no branch and no address depends on them.
+/// How one payload is moved. Pointers need no alignment, and bytes may be uninitialised padding:
+/// they are copied, and no branch and no address depends on them.
 pub(crate) trait Payload: Copy + Send + Sync {
     /// One payload, held in registers.
     type Held: Copy;

@@ -22,7 +22,8 @@ pub(crate) struct Pieces<'a, W, P> {
     limits: Option<Limits<W>>,
 }
 
-/// Where records are only looked at, they are read in groups of so many. Before each, as many of those that come later are fetched.
+/// Where records are only looked at, they are read in groups of so many. Before each, as many of
+/// those that come later are fetched.
 pub(crate) const READ_TOGETHER: usize = 2048;
 
 /// Codes that none of a bucket is below or above, where a partition tells them.

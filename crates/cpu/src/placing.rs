@@ -54,7 +54,8 @@ impl<W: Word> Placing<W> {
         ((distance * u64::from(self.scale as u32)) >> 32) as usize
     }
 
-    /// The greatest key of a place, or of those before if it has none; greater ones must follow. (Of 32 bits and more.)
+    /// The greatest key of a place, or of those before if it has none; greater ones must follow.
+    /// (Of 32 bits and more.)
     pub(crate) fn last(&self, place: usize) -> W {
         let next = ((place as u64 + 1) << 32).div_ceil(self.scale);
         debug_assert!(u32::try_from(next).is_ok(), "no key follows {place}");
@@ -111,8 +112,8 @@ fn upper_32<W: Word>(word: W) -> u64 {
 mod tests {
     use super::*;
 
-    /// Places are in order and about even, up to two less than they would be if nothing were rounded; and a place's last key
-    /// is told.
+    /// Places are in order and about even, up to two less than they would be if nothing were
+    /// rounded; and a place's last key is told.
     fn check<W: Word>(least: u128, range: u128, places: usize) {
         let what = format!("{places} from {least} over {range}, {} bits", W::BITS);
         let [first, over] = [least, range].map(W::truncate);

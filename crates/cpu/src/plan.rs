@@ -41,8 +41,8 @@ pub(crate) struct Record {
     pub(crate) vectors: bool,
     /// Whether many are cut in parts for bins: keys alone, by vectors that compress.
     parts: bool,
-    /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much in the local
-    /// sorts.)
+    /// Whether buckets that a sample parts should be fewer. (By AVX2 keys of 64 bits lose as much
+    /// in the local sorts.)
     fewer_sampled: bool,
 }
 
@@ -120,7 +120,8 @@ impl Record {
         self.parts && !slots::fits(n, part_slots_bytes(), self.bytes)
     }
 
-    /// Whether `n` is no more than the most of those that are cut by so many workers. One sorts in bins what these take.
+    /// Whether `n` is no more than the most of those that are cut by so many workers. One sorts in
+    /// bins what these take.
     fn is_cut(self, n: usize, threads: usize, most: impl Fn(&Cuts) -> [usize; 2]) -> bool {
         let most = most(&self.tuned.cuts);
         let most = most.get(threads - 1).copied().unwrap_or(0);
@@ -137,8 +138,8 @@ impl Record {
         }
     }
 
-    /// Bits that number the buckets into which `n` records are best partitioned, by so many workers with `bytes` bytes of
-    /// memory for local sorts each.
+    /// Bits that number the buckets into which `n` records are best partitioned, by so many workers
+    /// with `bytes` bytes of memory for local sorts each.
     pub(crate) fn partition_bits(self, n: usize, threads: usize, bytes: usize) -> BucketBits {
         self.with_sampled(self.even_bits(n, threads), n, threads, bytes)
     }
@@ -153,8 +154,9 @@ impl Record {
         (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
     }
 
-    /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some are a quarter
-    /// larger than others, and every worker has some even so. Where keys crowd, it has no use for smaller slots.
+    /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some
+    /// are a quarter larger than others, and every worker has some even so. Where keys crowd, it
+    /// has no use for smaller slots.
     fn with_sampled(self, even: u32, n: usize, threads: usize, bytes: usize) -> BucketBits {
         let few_do = n >> SAMPLED_BITS <= slots::most_records(bytes, self.bytes) / 5 * 4
             && threads * BUCKETS_PER_WORKER <= 1 << SAMPLED_BITS;
@@ -223,16 +225,16 @@ impl Measure {
         self.record.fits_one(self.n) && (self.threads == 1 || self.n < PARALLEL_FROM)
     }
 
-    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins, for it sorts such an input sooner
-    /// so than as one of several.
+    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins,
+    /// for it sorts such an input sooner so than as one of several.
     pub(crate) fn is_one_for(&self, crew: Crew<'_>) -> bool {
         let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
         let fits = self.record.fits_one(self.n);
         fits && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
     }
 
-    /// Whether an input is cut in parts where it lies, however its keys are spread. None that is made: of its words some may tie,
-    /// and have to come together.
+    /// Whether an input is cut in parts where it lies, however its keys are spread. None that is
+    /// made: of its words some may tie, and have to come together.
     pub(crate) fn is_cut(&self) -> bool {
         let several = self.threads == 1 || self.n >= PARALLEL_FROM;
         several && !self.made && self.record.is_cut(self.n, self.threads, |cuts| cuts.any)
@@ -331,9 +333,9 @@ impl Measure {
         self.record.most_cached(bytes, self.cache)
     }
 
-    /// Bits that number the buckets of the first partition, which may have more than a further one: so many that a local sort takes
-    /// each bucket, with some to spare for one that is larger than others. Where none are enough, there is a second partition in
-    /// any case.
+    /// Bits that number the buckets of the first partition, which may have more than a further one:
+    /// so many that a local sort takes each bucket, with some to spare for one that is larger than
+    /// others. Where none are enough, there is a second partition in any case.
     pub(crate) fn first_bits(&self) -> BucketBits {
         let (n, record, threads, sharing) = (self.n, self.record, self.threads, self.sharing());
         let (bytes, cached) = (self.local_bytes(), self.most_cached(sharing));
@@ -459,8 +461,9 @@ mod tests {
         }
     }
 
-    /// No more first buckets than bring each to a size that a local sort takes in cache, up to the last record that
-    /// they do; then as many as there may be, while it takes each; then as many as of a further partition.
+    /// No more first buckets than bring each to a size that a local sort takes in cache, up to the
+    /// last record that they do; then as many as there may be, while it takes each; then as many as
+    /// of a further partition.
     #[test]
     fn first_buckets_are_as_many_as_need_be() {
         for (bytes, threads, cache, cached, most, bits_most) in [
@@ -492,8 +495,8 @@ mod tests {
         }
     }
 
-    /// Where workers are so many that their buckets of records that are read again do not fit the second level cache, they have twice as
-    /// many, if these do.
+    /// Where workers are so many that their buckets of records that are read again do not fit the
+    /// second level cache, they have twice as many, if these do.
     #[test]
     fn more_buckets_where_records_are_read_again() {
         for (bytes, n, threads, many, bits) in [
@@ -514,8 +517,8 @@ mod tests {
         }
     }
 
-    /// Buckets that a sample parts are fewer where vectors search for them, unless a local sort would not take them or
-    /// workers have too few.
+    /// Buckets that a sample parts are fewer where vectors search for them, unless a local sort
+    /// would not take them or workers have too few.
     #[test]
     fn sampled_buckets_are_fewer_where_that_is_faster() {
         use Instructions::{Avx2, Avx512, Portable};

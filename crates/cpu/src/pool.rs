@@ -7,19 +7,21 @@
 //! leave      who has joined and finds nothing to do for a while is the pool's again
 //! ```
 //!
-//! The caller works itself, and waits for nobody who has not begun. A caller that sleeps instead has its work begun
-//! by a thread that the system wakes, and the next one is woken by that; on two cores a system may put both on the
-//! same one, and leave them there for milliseconds.
+//! The caller works itself, and waits for nobody who has not begun. A caller that sleeps instead
+//! has its work begun by a thread that the system wakes, and the next one is woken by that; on two
+//! cores a system may put both on the same one, and leave them there for milliseconds.
 //!
-//! If the first helper who was asked took long to come, others have the cores, and the next caller may rather work alone.
+//! If the first helper who was asked took long to come, others have the cores, and the next caller
+//! may rather work alone.
 //!
-//! A helper may share its core with another program, and not run for milliseconds. If it held an item then, all
-//! would wait. So every now and then, between two items, it offers its core to others by itself; but not within a
-//! `for_each` that it calls for an item, since then it holds that item.
+//! A helper may share its core with another program, and not run for milliseconds. If it held an
+//! item then, all would wait. So every now and then, between two items, it offers its core to
+//! others by itself; but not within a `for_each` that it calls for an item, since then it holds
+//! that item.
 //!
-//! A join ends when there is nothing left to do, as any job of the pool: what is done for an item may itself wait
-//! for the pool. It may not wait for each of the pool's threads, as by `ThreadPool::broadcast`, where the caller is
-//! one of them: this one waits for the item.
+//! A join ends when there is nothing left to do, as any job of the pool: what is done for an item
+//! may itself wait for the pool. It may not wait for each of the pool's threads, as by
+//! `ThreadPool::broadcast`, where the caller is one of them: this one waits for the item.
 
 mod team;
 mod work;
@@ -47,8 +49,9 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// The caller and a pool of its own, together `threads` workers; or, without a number, the rayon pool that
-    /// a call comes from, which is the global one where it comes from none. Starts nothing yet.
+    /// The caller and a pool of its own, together `threads` workers; or, without a number, the
+    /// rayon pool that a call comes from, which is the global one where it comes from none. Starts
+    /// nothing yet.
     pub(crate) const fn new(threads: Option<usize>) -> Self {
         Pool {
             threads,
@@ -93,8 +96,8 @@ impl Pool {
         })
     }
 
-    /// Runs `task` on ranges that make up `0..n`, with several workers where that is worth while. Not generic, since
-    /// it is what libraries that call this have for each of their types.
+    /// Runs `task` on ranges that make up `0..n`, with several workers where that is worth while.
+    /// Not generic, since it is what libraries that call this have for each of their types.
     ///
     /// # Errors
     /// [`Error::Threads`] if workers cannot be started; nothing was run then.
@@ -132,8 +135,8 @@ impl Pool {
     }
 }
 
-/// How many threads the global pool has if nobody builds another one: as many as rayon's variable says, or as there are
-/// cores.
+/// How many threads the global pool has if nobody builds another one: as many as rayon's variable
+/// says, or as there are cores.
 fn global_threads() -> usize {
     let told = std::env::var("RAYON_NUM_THREADS").ok();
     let told = told.and_then(|threads| threads.parse().ok());
@@ -199,7 +202,8 @@ impl Crew<'_> {
         self.threads
     }
 
-    /// Whether a helper can be expected before it is too `late`, since the last one was not, or joins within a time.
+    /// Whether a helper can be expected before it is too `late`, since the last one was not, or
+    /// joins within a time.
     pub(crate) fn has_help(self, late: Duration, within: Duration) -> bool {
         if self.team.is_none() || self.threads == 1 {
             return false;
@@ -269,8 +273,8 @@ impl Turn {
     }
 }
 
-/// Waits a little for something to be so, and soon lets others have the core meanwhile: it may be one of them that is
-/// waited for. Returns whether it is.
+/// Waits a little for something to be so, and soon lets others have the core meanwhile: it may be
+/// one of them that is waited for. Returns whether it is.
 pub(crate) fn spin(so: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -487,7 +491,8 @@ mod tests {
         }
     }
 
-    /// A task's panic is the caller's, once all others are done, and so is the caller's own; the pool goes on.
+    /// A task's panic is the caller's, once all others are done, and so is the caller's own; the
+    /// pool goes on.
     #[test]
     fn panics_reach_the_caller() {
         let pool = Pool::new(Some(2));

@@ -1,8 +1,9 @@
-//! Where partitions leave records: in columns, or, where key and payload have 32 or 64 bits each, side by side.
+//! Where partitions leave records: in columns, or, where key and payload have 32 or 64 bits each,
+//! side by side.
 //!
-//! A partition writes to as many places at a time as it has buckets, and each is a line of the caches that must
-//! be at hand. Of a record in columns there are two, of one side by side is one; and one of 64 bits in all is stored as
-//! one word.
+//! A partition writes to as many places at a time as it has buckets, and each is a line of the
+//! caches that must be at hand. Of a record in columns there are two, of one side by side is one;
+//! and one of 64 bits in all is stored as one word.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;

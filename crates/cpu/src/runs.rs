@@ -61,7 +61,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         };
         let bytes = column_bytes(n, size_of::<W>());
         let block = means.scratch.take(bytes)?;
-        // SAFETY: the block is for so many keys, and the data is the caller's. Workers have parts of their own.
+        // SAFETY: the block is for so many keys, and the data is the caller's. Workers have parts
+        // of their own.
         unsafe {
             for run in [&first, &second] {
                 if run.falls == Some(true) {

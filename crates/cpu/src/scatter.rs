@@ -1,5 +1,6 @@
-//! The scatter: each record to the next free place of its bucket. [`put_all`](Room::put_all) is that of any partition; below it, that
-//! of a counted one ([`blocks`](crate::blocks) has the first one's).
+//! The scatter: each record to the next free place of its bucket. [`put_all`](Room::put_all) is
+//! that of any partition; below it, that of a counted one ([`blocks`](crate::blocks) has the first
+//! one's).
 //!
 //! A sequential worker has no ranks to compute: the place that the scan gave its chunk, and a step
 //! further for each key, is base and rank in one. Where a bucket goes need not be one stretch: a step
@@ -75,8 +76,8 @@ pub(crate) enum NextLine {
     ToWrite,
 }
 
-/// To the first level cache, since stores that miss it wait, when half of a line is written: if it were a whole one, half of all
-/// lines that are held would wait, and fill that cache.
+/// To the first level cache, since stores that miss it wait, when half of a line is written: if it
+/// were a whole one, half of all lines that are held would wait, and fill that cache.
 #[inline(always)]
 pub(crate) fn fetch_near(record: *const u8) {
     prefetch(record.wrapping_add(LINE / 2));
@@ -95,9 +96,10 @@ pub(crate) fn fetch_to_write(record: *const u8) {
 }
 
 impl<W: Word, P: Payload> Room<W, P> {
-    /// Puts records, of which there are buckets and codes, to the next places of their buckets: `take(bucket)` gives
-    /// that place, `store(i, code, place)` puts the `i`-th record there. Before each [`FEW`] from `i` on, `fetch(i)`; and
-    /// after each record, `fetch_next` with where it lies.
+    /// Puts records, of which there are buckets and codes, to the next places of their buckets:
+    /// `take(bucket)` gives that place, `store(i, code, place)` puts the `i`-th record there.
+    /// Before each [`FEW`] from `i` on, `fetch(i)`; and after each record, `fetch_next` with where
+    /// it lies.
     #[inline(always)]
     pub(crate) fn put_all(
         self,
@@ -133,7 +135,8 @@ impl<W: Word, P: Payload> Room<W, P> {
     }
 }
 
-/// Moves the records of a chunk to a room, those of a bucket to the places from the number `counts[bucket]` on.
+/// Moves the records of a chunk to a room, those of a bucket to the places from the number
+/// `counts[bucket]` on.
 ///
 /// # Safety
 /// The source has the records, and nobody writes them now; the machine has the instructions. `to` has

@@ -43,11 +43,12 @@ pub(crate) fn slot<W: Word>(code: W, factor: u32) -> usize {
     ((folded.low_usize() as u32).wrapping_mul(factor) >> 27) as usize
 }
 
-/// Some frequent values of keys, in slots of their own: whether a code is one of them is known by one look, before
-/// any bucket is searched for.
+/// Some frequent values of keys, in slots of their own: whether a code is one of them is known by
+/// one look, before any bucket is searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Common<W> {
-    /// A value each. Where no value belongs there is one that belongs to another slot, so that no code is found.
+    /// A value each. Where no value belongs there is one that belongs to another slot, so that no
+    /// code is found.
     values: [W; SLOTS],
     /// The bucket of each.
     buckets: [u16; SLOTS],
@@ -84,12 +85,12 @@ impl<W: Word> Common<W> {
         self.buckets.into_iter().zip(found.sums())
     }
 
-    /// Counts those of `n` codes that are common, by their slots, and brings the others to the front. Returns how
-    /// many they are.
+    /// Counts those of `n` codes that are common, by their slots, and brings the others to the
+    /// front. Returns how many they are.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions, for words as wide. There is room for `STRIP` codes, and `n` of them
-    /// are there.
+    /// The machine has the lanes' instructions, for words as wide. There is room for `STRIP` codes,
+    /// and `n` of them are there.
     #[inline(always)]
     pub(crate) unsafe fn take<L: Lanes, const STRIP: usize>(
         &self,

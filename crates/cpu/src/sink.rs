@@ -37,8 +37,8 @@ pub(crate) trait Sink<W: Word, P: Payload>: Copy + Send + Sync {
     fn windows(self) -> u32 {
         1
     }
-    /// Says that words will soon be asked to show another window of their codes: these are read where no machine
-    /// foresees it.
+    /// Says that words will soon be asked to show another window of their codes: these are read
+    /// where no machine foresees it.
     fn foresee(self, words: &[W]) {
         let _ = words;
     }

@@ -42,7 +42,8 @@ pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     fn fetch(self, range: Range<usize>);
     /// See [`Self::After`].
     fn after(self) -> Self::After;
-    /// What makes the codes of records that lie in memory, if a move leaves codes, and they are not what it found.
+    /// What makes the codes of records that lie in memory, if a move leaves codes, and they are not
+    /// what it found.
     fn coder(self) -> Option<Coder<W>> {
         None
     }

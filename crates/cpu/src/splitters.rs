@@ -84,8 +84,8 @@ impl<W: Word> Splitters<W> {
         splitters
     }
 
-    /// Finds the most frequent values of the sample that these are made of, if most of it is in buckets that are
-    /// not [moved](Self::moved), and hardly any of it has another value.
+    /// Finds the most frequent values of the sample that these are made of, if most of it is in
+    /// buckets that are not [moved](Self::moved), and hardly any of it has another value.
     pub(crate) fn find_common(&mut self, sample: &[W]) {
         let Some(moved) = &self.moved else {
             return;

@@ -7,8 +7,9 @@ use rayon::ThreadPoolBuilder;
 use sweepsort_core::{Codec, Engine, IndexMut, Spec, Task};
 use sweepsort_cpu::CpuEngine;
 
-/// Where nobody has joined a caller, it goes the way of several once, and from then on sorts alone what it can. (Keys that are cut in
-/// parts, it begins alone in any case: an index is none of these.)
+/// Where nobody has joined a caller, it goes the way of several once, and from then on sorts alone
+/// what it can. (Keys that are cut in parts, it begins alone in any case: an index is none of
+/// these.)
 #[test]
 fn callers_whom_nobody_joins_sort_alone() {
     let n = 200_000;

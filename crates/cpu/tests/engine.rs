@@ -105,8 +105,8 @@ fn values_of_no_bytes_are_none() {
     }
 }
 
-/// Many keys alone, spread or not, whatever helps, and where vectors compress without a move to a second place; nor is there one, but for
-/// keys that a sample has to show to be skewed.
+/// Many keys alone, spread or not, whatever helps, and where vectors compress without a move to a
+/// second place; nor is there one, but for keys that a sample has to show to be skewed.
 #[test]
 fn many_keys_are_sorted_where_they_lie() {
     let random = |i: usize| {
@@ -175,8 +175,8 @@ fn many_keys_are_sorted_where_they_lie() {
     }
 }
 
-/// An argsort has no second array of words, unless a bucket is partitioned again, as it is where many threads have
-/// little memory each.
+/// An argsort has no second array of words, unless a bucket is partitioned again, as it is where
+/// many threads have little memory each.
 #[test]
 fn an_argsort_takes_as_much_memory_as_it_needs() {
     for (threads, n, again) in [(2, 300_000, false), (512, 1 << 20, true)] {
@@ -357,7 +357,8 @@ fn floats_under_every_policy() {
     }
 }
 
-/// Keys that are spread over even buckets, but lie in a corner of each, at both ends of each, or from end to end.
+/// Keys that are spread over even buckets, but lie in a corner of each, at both ends of each, or
+/// from end to end.
 #[test]
 fn keys_anywhere_in_even_buckets() {
     let n = 300_000;

@@ -208,7 +208,8 @@ mod pages {
         }
     }
 
-    /// Keys alone that two workers cut in parts, and what is nearly in order: two runs, merged, and few keys out of place.
+    /// Keys alone that two workers cut in parts, and what is nearly in order: two runs, merged, and
+    /// few keys out of place.
     #[test]
     fn many_keys_against_fences() {
         let engines = engines();

@@ -1,7 +1,8 @@
 //! [`Keys`] by the vectors of 128 bits that nearly all machines have. Where one has none, they are arrays.
 //!
-//! Distances are compared as floats, for which every machine has instructions: of integers, the oldest of x86-64 have none that
-//! tell the lesser of 32 or 64 bits. Denormal floats are left out, since a program may have the machine take them for zero.
+//! Distances are compared as floats, for which every machine has instructions: of integers, the
+//! oldest of x86-64 have none that tell the lesser of 32 or 64 bits. Denormal floats are left out,
+//! since a program may have the machine take them for zero.
 
 use bytemuck::cast;
 use wide::{f32x4, f64x2, i16x8, i32x4, u8x16, u16x8, u32x4, u64x2};
@@ -203,7 +204,8 @@ impl Keys for Any64 {
             Self::pad(Self::load(from), counts, row, others)
         }
         pad(a: u64x2, counts: u64x2, row: u8, others: u64x2) -> u64x2 {
-            // Counts are small: the lower half of each lane in both is compared, since not every machine compares 64 bits.
+            // Counts are small: the lower half of each lane in both is compared, since not every
+            // machine compares 64 bits.
             const LOW: usize = if cfg!(target_endian = "big") { 1 } else { 0 };
             let counts: [i32; 4] = cast(counts);
             let [low, high] = [counts[LOW], counts[2 + LOW]];

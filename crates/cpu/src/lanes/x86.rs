@@ -102,7 +102,7 @@ unsafe fn first<const LANES: usize>(count: usize) -> u32 {
     unsafe { _bzhi_u32(u32::MAX, count.min(LANES) as u32) }
 }
 
-/// See [`Sorted::move_on`].
+/// See [`Sorted::move_on`](super::Sorted::move_on).
 #[inline(always)]
 unsafe fn move_on_8(numbers: *mut u32, rows: u64, stride: u32) {
     // SAFETY: the caller vouches for the instructions, and for eight numbers.
@@ -125,7 +125,7 @@ static NUMBERS: [u32; 32] = {
     numbers
 };
 
-/// See [`Keys::part`].
+/// See [`Keys::part`](super::Keys::part).
 #[inline(always)]
 unsafe fn part_64(pairs: [*const u64; 4], to: [*mut u64; 2]) {
     // SAFETY: the caller vouches for the instructions, and for what pointers reach.

@@ -42,8 +42,8 @@ fn step<W: Word>(placing: Placing<W>) -> u128 {
 
 /// The keys of each bin are less than so far from its base.
 pub(super) fn width<W: Word>(placing: Placing<W>) -> u128 {
-    // Of long distances a placing leaves the lowest bits out, so a bin may end later by as much as they tell. What is
-    // rounded, twice for a step and once for an offset, is less than four.
+    // Of long distances a placing leaves the lowest bits out, so a bin may end later by as much as
+    // they tell. What is rounded, twice for a step and once for an offset, is less than four.
     let omitted = 1 << (W::BITS - placing.zeros).saturating_sub(32);
     (step(placing) >> 32) + omitted + 4
 }

@@ -13,8 +13,9 @@ use crate::tuning::IN_CACHE_BYTES;
 
 /// Such a bucket, to be sorted in bins.
 ///
-/// It is there if the records have the pieces, `n` in all, and no key is beyond the limits; if `to` has room for it, and the
-/// memory so many bytes, and starts on a line; and if nobody else uses them now.
+/// It is there if the records have the pieces, `n` in all, and no key is beyond the limits; if `to`
+/// has room for it, and the memory so many bytes, and starts on a line; and if nobody else uses
+/// them now.
 pub(super) struct Beside<'a, W, P> {
     pub(super) records: *const u8,
     /// Which of them.

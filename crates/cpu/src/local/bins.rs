@@ -6,9 +6,10 @@
 //! collect    the columns as rows, one bin after the other                       registers → data
 //! ```
 //!
-//! A key's bin is its place between the least and the greatest key, or limits that a partition tells, so evenly spread keys fill
-//! the bins evenly, whatever the range. Nothing is counted before: a bin has 32 rows for 8 keys or 9.
-//! Where keys crowd, one is full before all keys have a row, and nothing has been written yet.
+//! A key's bin is its place between the least and the greatest key, or limits that a partition
+//! tells, so evenly spread keys fill the bins evenly, whatever the range. Nothing is counted
+//! before: a bin has 32 rows for 8 keys or 9. Where keys crowd, one is full before all keys have a
+//! row, and nothing has been written yet.
 //!
 //! [Slots](super::slots) are a matrix. They are sorted and collected as [`Whole`] keys, or as [`Halves`].
 
@@ -62,8 +63,8 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
         let (from, to) = (self.from.cast::<L::Word>(), self.to.cast::<L::Word>());
         let (memory, bytes) = (self.memory, self.bytes);
         let (n, payload) = (from.len(), from.payload());
-        // SAFETY: no key is beyond the limits, so a place is below the number of bins, a row is below that of rows, and slots
-        // and counters are within the memory.
+        // SAFETY: no key is beyond the limits, so a place is below the number of bins, a row is
+        // below that of rows, and slots and counters are within the memory.
         unsafe {
             let moves = !self.from.is_at(self.to);
             // What stays is in the caches.
@@ -120,8 +121,9 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
     }
 }
 
-/// Whether bins of which none has more than 12 keys are sorted as 12 rows, instead of 16: if one mostly has no more, and the
-/// steps that are saved take longer than it takes to be wrong about that.
+/// Whether bins of which none has more than 12 keys are sorted as 12 rows, instead of 16: if one
+/// mostly has no more, and the steps that are saved take longer than it takes to be wrong about
+/// that.
 #[inline(always)]
 pub(super) fn twelve_rows<L: Sorted>() -> bool {
     const WIDE: usize = 64;
@@ -130,8 +132,8 @@ pub(super) fn twelve_rows<L: Sorted>() -> bool {
 
 /// What collects bins that have their records.
 pub(super) trait Collect<W, P> {
-    /// Sorts as many bins from `bin` on as a vector of the slots has lanes, and writes their `sum` records to the start
-    /// of `to`, which has room for `room`.
+    /// Sorts as many bins from `bin` on as a vector of the slots has lanes, and writes their `sum`
+    /// records to the start of `to`, which has room for `room`.
     ///
     /// # Safety
     /// The machine has the instructions. There are as many bins, with so many records, and `to` has the room.
@@ -317,7 +319,8 @@ fn extremes_by_fours<W: Word>(keys: &[W]) -> (W, W) {
 /// such keys, or they crowd. `fetches` if slots are fetched before they are written.
 ///
 /// # Safety
-/// The machine has the instructions. The [bucket](Bucket) is as it is to be when it is [run](crate::lanes::AnyVectored::run).
+/// The machine has the instructions. The [bucket](Bucket) is as it is to be when it is
+/// [run](crate::lanes::AnyVectored::run).
 pub(super) unsafe fn sort<W: Word, P: Payload>(
     instructions: Instructions,
     from: Pieces<'_, W, P>,
@@ -350,8 +353,8 @@ mod tests {
     use crate::payload::{Bytes, Fixed, Nothing};
     use crate::plan::Record;
 
-    /// Sorts in bins, between limits and without, and tells which of these was done; if not, nothing must have been
-    /// written.
+    /// Sorts in bins, between limits and without, and tells which of these was done; if not,
+    /// nothing must have been written.
     fn check<W: Word, P: Payload>(instructions: Instructions, keys: &[W], payload: P) -> [bool; 2] {
         with_limits_and_without(keys).map(|limits| {
             let one = |fetches| check_one(instructions, keys, payload, fetches, limits);
@@ -410,7 +413,8 @@ mod tests {
                     }
                     let [limited, done] = check(instructions, &keys, Nothing);
                     assert!(done, "{n} of {values} values, most alike");
-                    // Between limits there may be too many values to be counted, and in bins those alike crowd.
+                    // Between limits there may be too many values to be counted, and in bins those
+                    // alike crowd.
                     let counted = 5 * values < 2 * n as u128;
                     assert!(limited || !counted, "{n} of {values} values, most alike");
                     check(instructions, &keys, Fixed::<8>);
@@ -495,7 +499,8 @@ mod tests {
         }
     }
 
-    /// Words that are compared as floats are normal ones, for where a program has denormal ones taken for zero.
+    /// Words that are compared as floats are normal ones, for where a program has denormal ones
+    /// taken for zero.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn floats_are_normal() {

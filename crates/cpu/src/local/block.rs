@@ -8,13 +8,16 @@
 //! store                                                                         registers → memory
 //! ```
 //!
-//! Merges are bitonic: of two groups of columns, the upper one is met from behind. Of a key's place in the order, some bits
-//! number the row and some the lane. Were lanes of one row compared, all would be done twice; so where places differ in a bit of the
-//! lane, it and the row's lowest bit change places before, and are not changed back. The next comparisons are
-//! of the row's other bits, and then the second lowest is the lowest. Where a merge begins, no change is needed: each
-//! key meets one of another lane in another row, and the lesser ones stay in the one row, the greater ones in the other.
+//! Merges are bitonic: of two groups of columns, the upper one is met from behind. Of a key's place
+//! in the order, some bits number the row and some the lane. Were lanes of one row compared, all
+//! would be done twice; so where places differ in a bit of the lane, it and the row's lowest bit
+//! change places before, and are not changed back. The next comparisons are of the row's other
+//! bits, and then the second lowest is the lowest. Where a merge begins, no change is needed: each
+//! key meets one of another lane in another row, and the lesser ones stay in the one row, the
+//! greater ones in the other.
 //!
-//! Fewer keys than fill four vectors lie in a half or a quarter of the lanes, since rows are exchanged in less time than lanes.
+//! Fewer keys than fill four vectors lie in a half or a quarter of the lanes, since rows are
+//! exchanged in less time than lanes.
 
 use sweepsort_core::Word;
 
@@ -37,8 +40,8 @@ pub(super) const fn most<L: Lanes>() -> usize {
     rows * L::LANES
 }
 
-/// Sorts `n` keys by their codes, to a place that has room for `room`: at least `n`. What lies there behind the `n`
-/// is overwritten.
+/// Sorts `n` keys by their codes, to a place that has room for `room`: at least `n`. What lies
+/// there behind the `n` is overwritten.
 ///
 /// # Safety
 /// The machine has the lanes' instructions. There are `n` keys, at most the [`most`]; nobody else
@@ -70,8 +73,9 @@ pub(super) unsafe fn sort<L: Lanes, C: Coding<L>>(
     }
 }
 
-/// Whether it depends on the machine how rows are compared ([`logic_pays`]): those of a square in vectors of 512 bits. Fewer rows
-/// wait for each other, and of more the greater words are had sooner by logic on all machines.
+/// Whether it depends on the machine how rows are compared ([`logic_pays`]): those of a square in
+/// vectors of 512 bits. Fewer rows wait for each other, and of more the greater words are had
+/// sooner by logic on all machines.
 const fn depends<L: Lanes>(rows: usize) -> bool {
     rows == L::LANES && L::LANES * size_of::<L::Word>() == 64
 }
@@ -209,8 +213,9 @@ unsafe fn middle_of<L: Lanes, const R: usize>(
     }
 }
 
-/// Merges the first `columns`, each sorted. Then the lowest bit of a place in the order is the row's lowest, the next ones are the
-/// lane's without its highest, which comes next, and the last ones are the row's others.
+/// Merges the first `columns`, each sorted. Then the lowest bit of a place in the order is the
+/// row's lowest, the next ones are the lane's without its highest, which comes next, and the last
+/// ones are the row's others.
 #[inline(always)]
 unsafe fn merge<L: Lanes, const R: usize, const LOGIC: bool>(
     rows: &mut [L::Vector; R],

@@ -1,4 +1,4 @@
-//! Whether the next bucket is worth a try in [bins](super::bins): not if its keys crowd, as those of the one before did.
+//! Whether the next bucket is worth a try in [bins]: not if its keys crowd, as those of the one before did.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -104,7 +104,8 @@ mod tests {
 
     use super::*;
 
-    /// Keys that crowd between the limits are tried once more without, and the next ones without from the start.
+    /// Keys that crowd between the limits are tried once more without, and the next ones without
+    /// from the start.
     #[test]
     fn limits_that_mislead_are_left() {
         let crowding = Crowding::default();

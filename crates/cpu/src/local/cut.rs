@@ -7,13 +7,15 @@
 //! store      lesser ones behind lesser ones at the start, greater ones in front of greater ones at the end
 //! ```
 //!
-//! A few vectors of both ends are read before any is stored, and stored last: so there is always room for what comes. Nothing
-//! goes to another place, so a cut reads and writes each line of the caches once. Keys that are the pivot are not stored: when all
-//! others are, the places that are left are theirs.
+//! A few vectors of both ends are read before any is stored, and stored last: so there is always
+//! room for what comes. Nothing goes to another place, so a cut reads and writes each line of the
+//! caches once. Keys that are the pivot are not stored: when all others are, the places that are
+//! left are theirs.
 //!
-//! Two workers cut half of the keys each: the one both ends, the other one what lies between. So hardly any key is on
-//! the wrong side then. One of the ends has no room before the other has been read, unless the pivot is just in the middle; what
-//! is open then is brought together in the middle, and cut last.
+//! Two workers cut half of the keys each: the one both ends, the other one what lies between. So
+//! hardly any key is on the wrong side then. One of the ends has no room before the other has been
+//! read, unless the pivot is just in the middle; what is open then is brought together in the
+//! middle, and cut last.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -29,8 +31,8 @@ use crate::lanes::{Lanes, Vectored, by_vectors};
 use crate::pool::{Crew, Shared};
 use crate::tuning::CUT_AHEAD_BYTES;
 
-/// Vectors that are read at a time. While they are put, the next ones are on their way: which end these come from is
-/// foreseen, since it mostly is the other one.
+/// Vectors that are read at a time. While they are put, the next ones are on their way: which end
+/// these come from is foreseen, since it mostly is the other one.
 const TOGETHER: usize = 8;
 /// The most keys that are read first and put last.
 const HELD_MAX: usize = 2 * TOGETHER * 16;
@@ -97,8 +99,8 @@ impl<W: Word> Keys<'_, W> {
             let [(_, open), (_, same)] = halves;
             let (open, same) = (open?, same?);
             self.fill(same.clone(), pivot);
-            // What is open before the inner half changes places with lesser keys of that, and what is open behind it with
-            // greater ones.
+            // What is open before the inner half changes places with lesser keys of that, and what
+            // is open behind it with greater ones.
             let (before, behind) = (inner.start - open.start, open.end - inner.end);
             let lesser = before.min(same.start - inner.start);
             let greater = behind.min(inner.end - same.end);
@@ -180,8 +182,9 @@ impl<W: Word> Vectored for Whole<'_, W> {
     }
 }
 
-/// Keys of which those of both ends are to be cut about a pivot, but none of the inner ones: what lies between lesser
-/// and greater ones then. That is keys as they were, the inner ones among them, and places of those that are the pivot.
+/// Keys of which those of both ends are to be cut about a pivot, but none of the inner ones: what
+/// lies between lesser and greater ones then. That is keys as they were, the inner ones among them,
+/// and places of those that are the pivot.
 struct Ends<'a, W>(Keys<'a, W>, Range<usize>, W);
 
 impl<W: Word> Vectored for Ends<'_, W> {
@@ -248,9 +251,9 @@ impl<L: Lanes, C: Coding<L>> Places<L, C> {
     #[inline(always)]
     unsafe fn put_all(mut self) -> Range<usize> {
         const { assert!(Self::HELD <= LEAST) };
-        // SAFETY: what both ends had is held, so between them they have room for two loops, and one of them has room for one. The next
-        // keys are read at the other: then each has room for all of them. When all have been read, what is held has the
-        // room between, to the last vector.
+        // SAFETY: what both ends had is held, so between them they have room for two loops, and one
+        // of them has room for one. The next keys are read at the other: then each has room for all
+        // of them. When all have been read, what is held has the room between, to the last vector.
         unsafe {
             let (held, mut from, mut to) = self.hold();
             while to.offset_from_unsigned(from) >= Self::KEYS {
@@ -272,8 +275,9 @@ impl<L: Lanes, C: Coding<L>> Places<L, C> {
         }
     }
 
-    /// Puts keys of both ends, each as many as are held, or more, until one of them has no more and the other no room. Writes those that were held
-    /// as they were to other memory, and returns what has not been put, and what of it has not been read.
+    /// Puts keys of both ends, each as many as are held, or more, until one of them has no more and
+    /// the other no room. Writes those that were held as they were to other memory, and returns
+    /// what has not been put, and what of it has not been read.
     #[inline(always)]
     unsafe fn put_ends(
         mut self,
@@ -365,10 +369,12 @@ impl<L: Lanes, C: Coding<L>> Places<L, C> {
         }
     }
 
-    /// Puts the keys of a vector, but for those that are the pivot. There is room for it between the two places.
+    /// Puts the keys of a vector, but for those that are the pivot. There is room for it between
+    /// the two places.
     #[inline(always)]
     unsafe fn put(&mut self, keys: L::Vector) {
-        // SAFETY: the caller's promise. What is written behind the lesser keys is in that room, and the greater ones come later.
+        // SAFETY: the caller's promise. What is written behind the lesser keys is in that room, and
+        // the greater ones come later.
         unsafe {
             let (below, above) = (L::below(keys, self.pivot), L::below(self.pivot, keys));
             let greater = above.count_ones() as usize;
@@ -395,8 +401,9 @@ mod tests {
     use super::*;
     use crate::pool::Pool;
 
-    /// Lesser keys in front, then places for those that are the pivot, then greater ones. No key is lost, and none of the neighbours is
-    /// touched; by one worker, by one who does the work of two, and by two.
+    /// Lesser keys in front, then places for those that are the pivot, then greater ones. No key is
+    /// lost, and none of the neighbours is touched; by one worker, by one who does the work of two,
+    /// and by two.
     #[test]
     fn keys_are_cut() {
         fn width<W: Word>(instructions: Instructions, pool: &Pool) {

@@ -1,5 +1,5 @@
-//! Few keys alone, sorted where they lie: in registers, or by insertion where no vectors are; without memory, and in
-//! far less time than it takes to set up more.
+//! Few keys alone, sorted where they lie: in registers, or by insertion where no vectors are;
+//! without memory, and in far less time than it takes to set up more.
 
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
@@ -27,7 +27,8 @@ const ROOM_BYTES: usize =
 /// Neighbours that are compared, where no vectors are, before it is asked whether that was enough.
 const LOOKED_AT: usize = 8;
 
-/// The most keys of a kind, of so many bits, that are few: several blocks, or as many as are sorted by insertion.
+/// The most keys of a kind, of so many bits, that are few: several blocks, or as many as are sorted
+/// by insertion.
 #[inline]
 pub(crate) fn most(instructions: Instructions, kind: Kind, bits: u32) -> usize {
     let tuned = by_width(instructions, bits);
@@ -52,8 +53,8 @@ fn block_keys(instructions: Instructions, bits: u32) -> usize {
     }
 }
 
-/// [`sort`] and a report of it, for words of one width: compiled here, where a generic function would be compiled anew by
-/// whoever calls it.
+/// [`sort`] and a report of it, for words of one width: compiled here, where a generic function
+/// would be compiled anew by whoever calls it.
 macro_rules! sort_words {
     ($($name:ident $word:ty),*) => {$(
         /// # Safety
@@ -73,8 +74,8 @@ macro_rules! sort_words {
 
 sort_words!(sort_8 u8, sort_16 u16, sort_32 u32, sort_64 u64, sort_128 u128);
 
-/// Sorts keys by their codes, and tells what was done. `then` makes of that what is returned: it is compiled with what sorts, for
-/// a call more takes as long as to sort a few keys.
+/// Sorts keys by their codes, and tells what was done. `then` makes of that what is returned: it is
+/// compiled with what sorts, for a call more takes as long as to sort a few keys.
 ///
 /// # Safety
 /// The machine has the instructions. The keys are [few](most).
@@ -110,7 +111,8 @@ pub(crate) unsafe fn sort<W: Word, R>(
     }
 }
 
-/// What was done and nothing else, for [`sort`]. It is one function, for what sorts is compiled anew with each.
+/// What was done and nothing else, for [`sort`]. It is one function, for what sorts is compiled
+/// anew with each.
 pub(crate) fn alone(_: usize, done: Done) -> Done {
     done
 }
@@ -381,8 +383,8 @@ mod tests {
     /// Keys beside those that are sorted, on either side.
     const BESIDE: usize = 20;
 
-    /// Every number of keys, in several orders, few values and many, by several codes: sorted, told what order they
-    /// had, and nothing beside them is written.
+    /// Every number of keys, in several orders, few values and many, by several codes: sorted, told
+    /// what order they had, and nothing beside them is written.
     #[test]
     fn few_keys_are_sorted_where_they_lie() {
         fn width<W: Word>(instructions: Instructions, most: usize, most_floats: usize) {

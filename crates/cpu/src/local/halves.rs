@@ -6,9 +6,10 @@
 //! its slot                                    a half
 //! ```
 //!
-//! A bin of a large bucket spans so few values that half a word tells its keys apart. So a slot is half as wide, and
-//! has the lower half of a key as it is; the network sorts distances from a base that is below all keys of the bin,
-//! twice as many lanes at a time; and the base is added again in the end.
+//! A bin of a large bucket spans so few values that half a word tells its keys apart. So a slot is
+//! half as wide, and has the lower half of a key as it is; the network sorts distances from a base
+//! that is below all keys of the bin, twice as many lanes at a time; and the base is added again in
+//! the end.
 
 use std::mem::MaybeUninit;
 
@@ -30,8 +31,8 @@ pub(super) fn serve<R: Rests>(placing: Placing<R::Key>) -> bool {
     bases::width(placing) < R::END
 }
 
-/// Slots for lower halves of keys, and where bins begin: each key of a bin is at or above its base, and by less than
-/// half a word tells.
+/// Slots for lower halves of keys, and where bins begin: each key of a bin is at or above its base,
+/// and by less than half a word tells.
 pub(super) struct Halves<'a, L: Keys, P> {
     slots: &'a Slots<L::Rests, P>,
     bases: Bases<L::Word>,
@@ -66,9 +67,10 @@ impl<'a, L: Keys, P: Payload> Halves<'a, L, P> {
         room: usize,
     ) {
         let (slots, square, lanes) = (self.slots, L::Rests::SQUARE, L::Rests::LANES);
-        // SAFETY: the rows are there, and only lanes that have a key are used. `R` keys are written for each bin, and
-        // those beyond its own overwritten by the next bin's; where that would pass the end, they go to a place that
-        // has room, and only the bins' own to where they belong.
+        // SAFETY: the rows are there, and only lanes that have a key are used. `R` keys are written
+        // for each bin, and those beyond its own overwritten by the next bin's; where that would
+        // pass the end, they go to a place that has room, and only the bins' own to where they
+        // belong.
         unsafe {
             let mut ends = MaybeUninit::<[L::Word; (BINS_TOGETHER + 1) * ROWS]>::uninit();
             let fits = sum + R <= room;

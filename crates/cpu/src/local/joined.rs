@@ -5,13 +5,14 @@
 //! a word     key less least   row    payload
 //! ```
 //!
-//! The row is what keeps records with equal keys in order. It has room where keys are within 27 bits of each other, as
-//! those of 32 even buckets are, and their limits; and where they are within less than 26, words may be compared as
-//! [distances](crate::lanes::Keys::Distances). An empty slot has the greatest key and the number of its row, which is above
-//! those of all records: so it comes last, also where some have that key.
+//! The row is what keeps records with equal keys in order. It has room where keys are within 27
+//! bits of each other, as those of 32 even buckets are, and their limits; and where they are within
+//! less than 26, words may be compared as [distances](crate::lanes::Keys::Distances). An empty slot
+//! has the greatest key and the number of its row, which is above those of all records: so it comes
+//! last, also where some have that key.
 //!
-//! Payloads may be padding, in part or as a whole. No comparison depends on them, for no two words of a bin agree in
-//! key and row.
+//! Payloads may be padding, in part or as a whole. No comparison depends on them, for no two words
+//! of a bin agree in key and row.
 
 use std::mem::MaybeUninit;
 
@@ -50,8 +51,8 @@ fn end<N: Sorted>() -> N::Word {
 pub(super) struct Joined<'a, W, P>(pub(super) Beside<'a, W, P>);
 
 impl<W: Word, P: Payload> Joined<'_, W, P> {
-    /// Puts each record to the next free row of its bin, its word above `base`; or returns false, for a bin has no
-    /// more.
+    /// Puts each record to the next free row of its bin, its word above `base`; or returns false,
+    /// for a bin has no more.
     #[inline(always)]
     unsafe fn fill<L: Lanes, const FETCHES: bool>(
         &self,
@@ -100,8 +101,9 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
         L: Lanes,
         N: Sorted<Word = L::Word, Vector = L::Vector>,
     {
-        // SAFETY: the rows are there, and only lanes that have a word are read. Whole vectors are written, and what is
-        // beyond a bin's words is overwritten by the next bin's; there is room for what is beyond the last.
+        // SAFETY: the rows are there, and only lanes that have a word are read. Whole vectors are
+        // written, and what is beyond a bin's words is overwritten by the next bin's; there is room
+        // for what is beyond the last.
         unsafe {
             let counts = slots.counts(bin);
             let own = L::widen(counts.as_ptr());
@@ -119,8 +121,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
     /// Writes sorted words, whose keys are above `base`, to the places from `done` on.
     #[inline(always)]
     unsafe fn part<L: Lanes>(&self, sorted: &[MaybeUninit<L::Word>], base: L::Word, done: usize) {
-        // SAFETY: whole vectors are written where there is room, and what is beyond the last word is overwritten
-        // by the words that follow; at the end, no more than there are.
+        // SAFETY: whole vectors are written where there is room, and what is beyond the last word
+        // is overwritten by the words that follow; at the end, no more than there are.
         unsafe {
             let (to, base) = (self.0.to, L::splat(base));
             let keys = to.keys_start().cast::<u32>().add(done);
@@ -150,8 +152,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
 impl<W: Word, P: Payload> Vectored for Joined<'_, W, P> {
     type Output = bool;
 
-    /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or differ in too many
-    /// bits, and has written nothing.
+    /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or
+    /// differ in too many bits, and has written nothing.
     ///
     /// # Safety
     /// The machine has the lanes' instructions, of 64 bits. The bucket is [there](Beside), and its columns
@@ -232,8 +234,8 @@ mod tests {
     use crate::lanes::by_vectors;
     use crate::payload::Fixed;
 
-    /// Sorts a bucket in two pieces, between limits and without, and tells which of these was done; if not, nothing must
-    /// have been written.
+    /// Sorts a bucket in two pieces, between limits and without, and tells which of these was done;
+    /// if not, nothing must have been written.
     fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> [bool; 2] {
         with_limits_and_without(keys).map(|limits| {
             let what = format!("{instructions:?}");
@@ -244,7 +246,8 @@ mod tests {
         })
     }
 
-    /// The most values from the least key to the greatest for words that are compared as integers, and as floats.
+    /// The most values from the least key to the greatest for words that are compared as integers,
+    /// and as floats.
     const AS_INTEGERS: usize = 1 << 27;
     const AS_FLOATS: usize = 0x3ff_0000;
 
@@ -274,8 +277,8 @@ mod tests {
                         assert_eq!(sorted, done, "{n} keys of {range} values");
                     }
                 }
-                // As many of the greatest as a bin has rows, or fewer, so that empty slots come next to them, whose key is that;
-                // next to the greatest number there is.
+                // As many of the greatest as a bin has rows, or fewer, so that empty slots come
+                // next to them, whose key is that; next to the greatest number there is.
                 for ((range, done), many) in [(AS_FLOATS, [true; 2]), (AS_INTEGERS, [false, true])]
                     .into_iter()
                     .flat_map(|range| [ROWS, 20, 9, 3].map(|many| (range, many)))

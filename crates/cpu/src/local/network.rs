@@ -20,8 +20,8 @@ macro_rules! exchange {
     )*};
 }
 
-/// Evaluates what sorts bins, with a constant `$rows` as small as a network for the fullest of them is, which has `$most` keys; not at
-/// all if none has any. 12 rows only `$twelve`.
+/// Evaluates what sorts bins, with a constant `$rows` as small as a network for the fullest of them
+/// is, which has `$most` keys; not at all if none has any. 12 rows only `$twelve`.
 macro_rules! by_rows {
     ($most:expr, $twelve:expr, $rows:ident => $sort:expr) => {{
         macro_rules! rows {
@@ -42,8 +42,8 @@ macro_rules! by_rows {
 }
 pub(super) use by_rows;
 
-/// The lesser of two of `R` rows, lane by lane, and the greater; of many rows by `LOGIC`, if there is such a way
-/// ([`Sorted::exchange`]).
+/// The lesser of two of `R` rows, lane by lane, and the greater; of many rows by `LOGIC`, if there
+/// is such a way ([`Sorted::exchange`]).
 ///
 /// # Safety
 /// The machine has the lanes' instructions.
@@ -207,8 +207,9 @@ mod tests {
     use crate::instructions::Instructions;
     use crate::lanes::{AnyVectored, Keys, by_any_vectors};
 
-    /// Zeros and ones, a bit for each row. All that there are, of up to 16 rows. Of more rows the first 16 and the others are
-    /// sorted, and then merged: so any number of ones in either are all that a merge meets. And some more.
+    /// Zeros and ones, a bit for each row. All that there are, of up to 16 rows. Of more rows the
+    /// first 16 and the others are sorted, and then merged: so any number of ones in either are all
+    /// that a merge meets. And some more.
     fn inputs(rows: u32) -> Vec<u32> {
         if rows <= 16 {
             return (0..1 << rows).collect();

@@ -1,19 +1,20 @@
-//! Records of a key and a payload of 32 or 64 bits each, in bins, as numbers of 32 bits. Both of 32 only where there are no
-//! vectors for [`joined`](super::joined).
+//! Records of a key and a payload of 32 or 64 bits each, in bins, as numbers of 32 bits. Both of 32
+//! only where there are no vectors for [`joined`](super::joined).
 //!
 //! ```text
 //!             31                      18 17        0
 //! a number    how far into a bin a key is | a record
 //! ```
 //!
-//! A bin has eight keys or so, which the next few bits mostly tell apart. So the network sorts numbers: how far a key is
-//! into its bin and, below that, where in the bucket its record lies, which keeps those that tie in order. The records
-//! stay where they are until it is known in what order they are written. Where two keys of a bin agree in what a number
-//! has of them, the keys themselves tell. Where numbers are compared as floats, they have two bits fewer, and the least float is
-//! added.
+//! A bin has eight keys or so, which the next few bits mostly tell apart. So the network sorts
+//! numbers: how far a key is into its bin and, below that, where in the bucket its record lies,
+//! which keeps those that tie in order. The records stay where they are until it is known in what
+//! order they are written. Where two keys of a bin agree in what a number has of them, the keys
+//! themselves tell. Where numbers are compared as floats, they have two bits fewer, and the least
+//! float is added.
 //!
-//! Pieces of a bucket lie all over the room. So a record is told by its page, one of those that the pieces touch, in
-//! their order, and its place in it.
+//! Pieces of a bucket lie all over the room. So a record is told by its page, one of those that the
+//! pieces touch, in their order, and its place in it.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -40,7 +41,8 @@ const PAGE: usize = STRIP;
 const KEY_BITS_MIN: u32 = 8;
 /// Numbers that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX + 1) * ROWS;
-/// Sorted numbers whose records are written together. Most numbers have long been stored then, and need not be waited for.
+/// Sorted numbers whose records are written together. Most numbers have long been stored then, and
+/// need not be waited for.
 const TOGETHER: usize = 512;
 /// Records that are written at a time.
 const FOUR: usize = 4;
@@ -68,8 +70,8 @@ struct Numbering<W> {
 }
 
 impl<W: Word> Numbering<W> {
-    /// Of keys from the least one on, over a range, and of records on so many pages; or none, for these are too many. The
-    /// network sorts numbers from the first of `ends` to the second.
+    /// Of keys from the least one on, over a range, and of records on so many pages; or none, for
+    /// these are too many. The network sorts numbers from the first of `ends` to the second.
     #[inline(always)]
     fn new(least: W, range: W, bins: usize, pages: usize, ends: [u32; 2]) -> Option<Self> {
         let record_bits = (pages * PAGE).next_power_of_two().ilog2();
@@ -132,8 +134,9 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
         self.0.pieces.iter().map(pages).sum()
     }
 
-    /// Puts the number of each record to the next free row of its bin; or returns false, for a bin has no more. Adds
-    /// to each page's entry how far its first record is from the one of that number.
+    /// Puts the number of each record to the next free row of its bin; or returns false, for a bin
+    /// has no more. Adds to each page's entry how far its first record is from the one of that
+    /// number.
     #[inline(always)]
     unsafe fn fill<L: Keys, const FETCHES: bool>(
         &self,
@@ -200,7 +203,8 @@ unsafe fn collect_rows<L: Keys<Word = u32>, const R: usize>(
     bin: usize,
     to: *mut u32,
 ) {
-    // SAFETY: the rows are there, and only lanes that have a number are read; there is room for what is written beyond.
+    // SAFETY: the rows are there, and only lanes that have a number are read; there is room for
+    // what is written beyond.
     unsafe {
         let counts = slots.counts(bin);
         let own = L::widen(counts.as_ptr());
@@ -257,7 +261,8 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
         }
     }
 
-    /// The same, of numbers some of which tie. None moves but within its bin, for those of others have other keys.
+    /// The same, of numbers some of which tie. None moves but within its bin, for those of others
+    /// have other keys.
     #[cold]
     #[inline(never)]
     unsafe fn settle_ties(&self, numbers: &mut [u32]) {
@@ -308,8 +313,8 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
     type Output = bool;
     const ANY: bool = W::BITS == 32;
 
-    /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or pieces are too many, and
-    /// has written nothing.
+    /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or
+    /// pieces are too many, and has written nothing.
     ///
     /// # Safety
     /// The machine has the lanes' instructions, of words as wide as keys. The bucket is [there](Beside).
@@ -418,8 +423,9 @@ mod tests {
         }
     }
 
-    /// Sorts records in so many pieces, each of which but the first lies before the one that it follows, between limits
-    /// and without, and tells which of these was done; if not, nothing must have been written.
+    /// Sorts records in so many pieces, each of which but the first lies before the one that it
+    /// follows, between limits and without, and tells which of these was done; if not, nothing must
+    /// have been written.
     fn check<W: Word, P: Payload>(
         payload: P,
         instructions: Instructions,

@@ -49,8 +49,8 @@ impl Tables {
 /// A table of zeros, one for each value of a digit.
 #[inline(always)]
 fn zeroed(table: &mut Table, digit: Digit) -> &mut [u32] {
-    // SAFETY: a digit has at most `LOCAL_DIGIT_BITS` bits, so its counters are within the table, and all of them are written
-    // before the slice is made.
+    // SAFETY: a digit has at most `LOCAL_DIGIT_BITS` bits, so its counters are within the table,
+    // and all of them are written before the slice is made.
     unsafe {
         let counters = table.as_mut_ptr().cast::<u32>();
         counters.write_bytes(0, digit.radix());
@@ -219,7 +219,8 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         }
     }
 
-    /// The same of more than two digits, which are counted here. A function of its own, for small sorts would pay for so large a stack.
+    /// The same of more than two digits, which are counted here. A function of its own, for small
+    /// sorts would pay for so large a stack.
     ///
     /// # Safety
     /// As [`sort`](Self::sort).
@@ -277,8 +278,9 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         }
     }
 
-    /// How many of the highest bits tell keys apart, if two digits of them leave too many alike that are not the same; or none,
-    /// if these are enough. All bits are taken to tell as much as those of the lower digit.
+    /// How many of the highest bits tell keys apart, if two digits of them leave too many alike
+    /// that are not the same; or none, if these are enough. All bits are taken to tell as much as
+    /// those of the lower digit.
     ///
     /// # Safety
     /// There are the records, counted by the digits.
@@ -317,7 +319,8 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         Some(wanted.min(f64::from(bits.end - bits.start)) as u32)
     }
 
-    /// Of keys that are alike from the lowest bit of a digit up, which part are not the same: as some neighbours show.
+    /// Of keys that are alike from the lowest bit of a digit up, which part are not the same: as
+    /// some neighbours show.
     ///
     /// # Safety
     /// There are the records.
@@ -345,7 +348,8 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         f64::from(different) / f64::from(alike.max(1))
     }
 
-    /// One stable pass: each record to the next free place of its digit. `FETCHES` if these are fetched before.
+    /// One stable pass: each record to the next free place of its digit. `FETCHES` if these are
+    /// fetched before.
     unsafe fn pass<const FETCHES: bool, P: Payload>(
         self,
         from: Pieces<'_, W, P>,
@@ -383,8 +387,8 @@ impl<W: Word, R: Reading<W>> Passes<W, R> {
         }
     }
 
-    /// Sorts each group of records that agree in all masked bits from `rest` up by the bits below. Groups stand in
-    /// order: so it is in one that two neighbours do not.
+    /// Sorts each group of records that agree in all masked bits from `rest` up by the bits below.
+    /// Groups stand in order: so it is in one that two neighbours do not.
     ///
     /// # Safety
     /// As [`sort`](Self::sort), in place.
@@ -483,8 +487,9 @@ mod tests {
     /// The key of a place, and of a random number that is the place's.
     type Key = fn(u32, u32) -> u32;
 
-    /// Spread keys, and such as leave groups to the fix-up: of two keys, of more than insertion takes, of keys
-    /// in order but for the last ones; or that ask for more digits than two, where there are many of them.
+    /// Spread keys, and such as leave groups to the fix-up: of two keys, of more than insertion
+    /// takes, of keys in order but for the last ones; or that ask for more digits than two, where
+    /// there are many of them.
     #[test]
     fn passes_sort_stably() {
         let spread = |i: u32| i.wrapping_mul(0x9e37_79b9);

@@ -1,4 +1,5 @@
-//! A bucket of keys that crowd, or of few, sorted by vectors: a quicksort that leaves few keys to a block in registers.
+//! A bucket of keys that crowd, or of few, sorted by vectors: a quicksort that leaves few keys to a
+//! block in registers.
 //!
 //! ```text
 //! keys alone        source → data and away → … → data
@@ -342,16 +343,17 @@ struct Places<L: Lanes> {
 }
 
 impl<L: Lanes> Places<L> {
-    /// Moves keys below the pivot to one place and those above it to the other, and returns how many there are of each. For
-    /// lesser ones there is `room`.
+    /// Moves keys below the pivot to one place and those above it to the other, and returns how
+    /// many there are of each. For lesser ones there is `room`.
     ///
     /// # Safety
-    /// The machine has the instructions, there are `n` keys, room for as many, and for a vector behind greater ones. A place
-    /// may be where the keys are.
+    /// The machine has the instructions, there are `n` keys, room for as many, and for a vector
+    /// behind greater ones. A place may be where the keys are.
     #[inline(always)]
     unsafe fn partition(self, from: *const L::Word, n: usize, room: usize) -> (usize, usize) {
-        // SAFETY: the caller's promise. Where a place is the source, it is written at most as far as it has been read:
-        // in front of the keys that are read together there are at least as many as were written.
+        // SAFETY: the caller's promise. Where a place is the source, it is written at most as far
+        // as it has been read: in front of the keys that are read together there are at least as
+        // many as were written.
         unsafe {
             let mut places = self;
             let mut at = 0;

@@ -1,8 +1,9 @@
 //! Keys of several blocks: each is sorted in registers, and then they are joined by twos, fours, ….
 //!
-//! Of two halves in order, the upper one is met from behind: the lesser of two keys stays in the lower half, the greater in the
-//! upper one, and each half is bitonic. So its own halves are met, and theirs, down to blocks, which are sorted in registers. The
-//! last block lies apart until all are joined, with the greatest keys behind its own, and is full as the others are.
+//! Of two halves in order, the upper one is met from behind: the lesser of two keys stays in the
+//! lower half, the greater in the upper one, and each half is bitonic. So its own halves are met,
+//! and theirs, down to blocks, which are sorted in registers. The last block lies apart until all
+//! are joined, with the greatest keys behind its own, and is full as the others are.
 
 use std::mem::MaybeUninit;
 
@@ -55,8 +56,8 @@ impl<W: Word> Blocks<W> {
     }
 }
 
-/// Blocks to be sorted. That and joining them are compiled apart: a function of both is so long that loops of rows are left as
-/// loops.
+/// Blocks to be sorted. That and joining them are compiled apart: a function of both is so long
+/// that loops of rows are left as loops.
 struct Sort<W>(Blocks<W>);
 
 impl<W: Word> Vectored for Sort<W> {

@@ -1,4 +1,5 @@
-//! Slots for the keys of bins: a matrix with a row for each key that a bin may have and a column for each bin.
+//! Slots for the keys of bins: a matrix with a row for each key that a bin may have and a column
+//! for each bin.
 //!
 //! Where payloads follow, those of a bin lie below each other in memory of their own.
 
@@ -22,7 +23,8 @@ pub(super) const ROWS: usize = 32;
 pub(super) const ROW_BITS: u32 = ROWS.ilog2();
 /// Bins are sorted by the vector: at most as many as the widest one has lanes of 32 bits.
 pub(super) const LANES_MAX: usize = 16;
-/// There are a multiple of so many bins: as many as the widest one has lanes of 16 bits, for [`Halves`].
+/// There are a multiple of so many bins: as many as the widest one has lanes of 16 bits, for
+/// [halves](super::halves).
 pub(super) const BINS_TOGETHER: usize = 2 * LANES_MAX;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;
@@ -75,8 +77,8 @@ pub(crate) fn record_bytes(slot: usize) -> usize {
     ROWS * slot / BIN_MEAN_MAX
 }
 
-/// Records that take rows together: a byte of a word for each. A vector of rows that were stored one by one would wait until
-/// all stores before them are done.
+/// Records that take rows together: a byte of a word for each. A vector of rows that were stored
+/// one by one would wait until all stores before them are done.
 const TAKEN: usize = 8;
 /// Records that have taken rows when another is put.
 const TAKEN_BEFORE: usize = FETCHED_LATER / TAKEN * TAKEN;
@@ -103,8 +105,8 @@ impl<L: Sorted, P: Copy> Clone for Slots<L, P> {
 
 impl<L: Sorted, P: Copy> Copy for Slots<L, P> {}
 
-/// Tells the compiler that memory has been written: rows are loaded with slots that no key was put to, and what is there is
-/// some number.
+/// Tells the compiler that memory has been written: rows are loaded with slots that no key was put
+/// to, and what is there is some number.
 ///
 /// # Safety
 /// The memory has so many bytes, and nobody else uses it now.
@@ -154,8 +156,8 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         }
     }
 
-    /// Puts each record to the next free row of its bin; or returns false, for a bin has no more. `FETCHES` if
-    /// slots are fetched before they are written.
+    /// Puts each record to the next free row of its bin; or returns false, for a bin has no more.
+    /// `FETCHES` if slots are fetched before they are written.
     #[inline(always)]
     pub(super) unsafe fn fill<K: Keys, const FETCHES: bool>(
         &self,
@@ -192,11 +194,12 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         }
     }
 
-    /// Puts records to the next free rows of their bins; or returns false, for a bin has no more. `record` gives
-    /// the one with a number.
+    /// Puts records to the next free rows of their bins; or returns false, for a bin has no more.
+    /// `record` gives the one with a number.
     ///
-    /// Rows are taken some records before one is put there: so a place in memory is known long before something is stored
-    /// there, no row waits for a store to a place that is not known yet, and slots are numbered by vectors.
+    /// Rows are taken some records before one is put there: so a place in memory is known long
+    /// before something is stored there, no row waits for a store to a place that is not known yet,
+    /// and slots are numbered by vectors.
     ///
     /// On return `places` has the records' slots.
     ///
@@ -273,7 +276,8 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         }
     }
 
-    /// Takes rows for some records, and makes their places slots; or returns false, for there is a bin that has no more.
+    /// Takes rows for some records, and makes their places slots; or returns false, for there is a
+    /// bin that has no more.
     #[inline(always)]
     unsafe fn take<const FETCHES: bool>(&self, keys: *mut u32, payloads: *mut u32) -> bool {
         // SAFETY: as in `put_all`.

@@ -1,4 +1,5 @@
-//! A bucket of keys alone that lie close together, at least two for each value: counted, and written out anew.
+//! A bucket of keys alone that lie close together, at least two for each value: counted, and
+//! written out anew.
 //!
 //! ```text
 //! count      each key's value, by its distance from a least one        source → counters
@@ -17,8 +18,8 @@ const TABLES: usize = 4;
 /// Values are few if there are at most so many.
 const FEW: usize = 2048;
 
-/// Whether `n` keys alone over such a range are better counted than put in order, and so many bytes of memory are
-/// enough. With one key for each value bins were as fast.
+/// Whether `n` keys alone over such a range are better counted than put in order, and so many bytes
+/// of memory are enough. With one key for each value bins were as fast.
 pub(super) fn pays<W: Word>(n: usize, range: W, bytes: usize) -> bool {
     2 * (range.widen() + 1) <= n as u128
         && counters(range) * size_of::<u32>() <= bytes
@@ -86,8 +87,8 @@ pub(super) unsafe fn sort<W: Word, P: Payload>(
     }
 }
 
-/// Writes `count` keys to the start of `to`, where `room` are to be written: mostly a whole line, whose end the
-/// next ones overwrite.
+/// Writes `count` keys to the start of `to`, where `room` are to be written: mostly a whole line,
+/// whose end the next ones overwrite.
 #[inline(always)]
 unsafe fn write<W: Word>(to: *mut W, key: W, count: usize, room: usize) {
     let line = LINE / size_of::<W>();

@@ -1,5 +1,5 @@
-//! What tests of a bucket's sort have in common: records whose payloads tell where they were, places for them among those of
-//! others, and what must be in all of these then.
+//! What tests of a bucket's sort have in common: records whose payloads tell where they were,
+//! places for them among those of others, and what must be in all of these then.
 
 use std::ops::Range;
 use std::slice;
@@ -62,8 +62,9 @@ impl<'a, W: Word, P: Payload> Case<'a, W, P> {
         }
     }
 
-    /// Has `sort(from, to, memory)` sort them, and tells whether it says that it has. Then they must be in order, stably; if
-    /// not, nothing must have been written. `what` to say if that fails.
+    /// Has `sort(from, to, memory)` sort them, and tells whether it says that it has. Then they
+    /// must be in order, stably; if not, nothing must have been written. `what` to say if that
+    /// fails.
     pub(super) fn check(
         self,
         what: &str,
@@ -114,8 +115,8 @@ impl<'a, W: Word, P: Payload> Case<'a, W, P> {
         done
     }
 
-    /// The same of records that lie side by side in a room, in so many pieces. Each but the first lies before the one that it
-    /// follows.
+    /// The same of records that lie side by side in a room, in so many pieces. Each but the first
+    /// lies before the one that it follows.
     pub(super) fn check_beside(
         self,
         what: &str,
@@ -157,8 +158,8 @@ impl<'a, W: Word, P: Payload> Case<'a, W, P> {
         })
     }
 
-    /// Some of the records, in columns, with places of others before and behind. The last record's payload is all ones, the one
-    /// before has one less.
+    /// Some of the records, in columns, with places of others before and behind. The last record's
+    /// payload is all ones, the one before has one less.
     fn columns(&self, records: &[usize]) -> (Vec<W>, Vec<u8>) {
         let (n, bytes) = (self.keys.len(), self.payload.bytes());
         let others = W::truncate(u128::from_ne_bytes([OTHERS; 16]));

@@ -1,4 +1,5 @@
-//! Words of an argsort that tie in the window of their codes that they show: each run of them is sorted by the next one.
+//! Words of an argsort that tie in the window of their codes that they show: each run of them is
+//! sorted by the next one.
 
 use std::slice;
 

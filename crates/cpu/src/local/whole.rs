@@ -1,8 +1,9 @@
 //! Bins of whole keys, and of records.
 //!
-//! A word in the network is a key, or its distance from a base that is below all keys of its bin, where such words
-//! are compared faster ([`Distances`](Keys::Distances)). Where records are to stay in order, it is that distance and,
-//! below it, the record's row; rows were given in order, so no two words are equal, and each leads to its payload.
+//! A word in the network is a key, or its distance from a base that is below all keys of its bin,
+//! where such words are compared faster ([`Distances`](Keys::Distances)). Where records are to stay
+//! in order, it is that distance and, below it, the record's row; rows were given in order, so no
+//! two words are equal, and each leads to its payload.
 
 use std::mem::MaybeUninit;
 
@@ -40,7 +41,8 @@ impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
         }
     }
 
-    /// The bases of the bins from `bin` on, lowered so that distances are no less than the network's least word.
+    /// The bases of the bins from `bin` on, lowered so that distances are no less than the
+    /// network's least word.
     #[inline(always)]
     unsafe fn bases<N: Sorted<Word = L::Word>>(&self, bin: usize, shift: u32) -> L::Vector {
         let first = self.bases.of(bin).wrapping_sub(N::LEAST >> shift);
@@ -59,9 +61,10 @@ impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
     ) where
         N: Sorted<Word = L::Word, Vector = L::Vector>,
     {
-        // SAFETY: the rows are there, and only lanes that have a key are read. Whole vectors are written, and what is
-        // beyond a bin's keys is overwritten by the next bin's; where that would pass the end, they go to a place that
-        // has room, and only the keys to where they belong.
+        // SAFETY: the rows are there, and only lanes that have a key are read. Whole vectors are
+        // written, and what is beyond a bin's keys is overwritten by the next bin's; where that
+        // would pass the end, they go to a place that has room, and only the keys to where they
+        // belong.
         unsafe {
             let mut ends = MaybeUninit::<[L::Word; (LANES_MAX + 1) * ROWS]>::uninit();
             let fits = sum + R.next_multiple_of(L::LANES) <= room;
@@ -164,7 +167,8 @@ impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
                 }
                 at += usize::from(count);
             }
-            // What no instructions pick: by one loop for all bins, whose end is foreseen more often than theirs.
+            // What no instructions pick: by one loop for all bins, whose end is foreseen more often
+            // than theirs.
             if !picks {
                 let slots = self.slots.payloads(bin);
                 for i in 0..sum {
@@ -178,8 +182,8 @@ impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
     }
 }
 
-/// Sorts rows, lane by lane. The sorted words of lane `i` are the vectors `i`, `LANES + i` and so on; anything behind
-/// row `R`.
+/// Sorts rows, lane by lane. The sorted words of lane `i` are the vectors `i`, `LANES + i` and so
+/// on; anything behind row `R`.
 #[inline(always)]
 unsafe fn sorted<L, N, const R: usize>(mut rows: [L::Vector; R]) -> [L::Vector; ROWS]
 where
@@ -199,11 +203,12 @@ where
     }
 }
 
-/// Sorts rows, lane by lane, of which each has so many words first, and writes these, one lane after the other.
+/// Sorts rows, lane by lane, of which each has so many words first, and writes these, one lane
+/// after the other.
 ///
 /// # Safety
-/// The machine has the instructions. Whole vectors are written, and what is beyond a lane's words is overwritten by the
-/// next one's; there is room for what is beyond the last.
+/// The machine has the instructions. Whole vectors are written, and what is beyond a lane's words
+/// is overwritten by the next one's; there is room for what is beyond the last.
 #[inline(always)]
 pub(super) unsafe fn sorted_to<L, N, const R: usize>(
     rows: [L::Vector; R],
@@ -230,8 +235,8 @@ pub(super) unsafe fn sorted_to<L, N, const R: usize>(
 }
 
 impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
-    /// Distances are those of bins that are no wider than a 64th of all words, and a little. With up to four bits for a
-    /// row they are words that may be floats, but not with five.
+    /// Distances are those of bins that are no wider than a 64th of all words, and a little. With
+    /// up to four bits for a row they are words that may be floats, but not with five.
     #[inline(always)]
     unsafe fn collect(&self, bin: usize, to: Columns<L::Word, P>, sum: usize, room: usize) {
         // SAFETY: the caller's promise.

@@ -191,7 +191,8 @@ impl Team {
 mod tests {
     use super::*;
 
-    /// A thread that was asked and comes when the caller is gone joins nobody, and tells nothing of how long one takes to come.
+    /// A thread that was asked and comes when the caller is gone joins nobody, and tells nothing of
+    /// how long one takes to come.
     #[test]
     fn who_comes_too_late_does_not_join() {
         let team = Team::new(2);

@@ -17,9 +17,11 @@ pub(super) struct Work {
     task: &'static (dyn Fn(usize) + Sync),
     /// As many about even shares of the indices as there are workers.
     shares: Vec<Share>,
-    /// How many indices nobody has begun, wherever they are: on their way from one share to another they are in none.
+    /// How many indices nobody has begun, wherever they are: on their way from one share to another
+    /// they are in none.
     left: AtomicUsize,
-    /// How many work on it, but for who began it. It grows under the lock of the board alone, while it is open.
+    /// How many work on it, but for who began it. It grows under the lock of the board alone, while
+    /// it is open.
     pub(super) inside: AtomicUsize,
     /// The first panic.
     pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -112,8 +114,9 @@ impl Work {
         }
     }
 
-    /// Runs the task on indices until all are taken, `goes_on` says no, or the task panics: on those of the worker's
-    /// own share, one after the other, for what comes together is best in one cache; then on half of what another has.
+    /// Runs the task on indices until all are taken, `goes_on` says no, or the task panics: on
+    /// those of the worker's own share, one after the other, for what comes together is best in one
+    /// cache; then on half of what another has.
     pub(super) fn run(&self, worker: usize, goes_on: impl Fn() -> bool) {
         let work = || {
             while !self.is_taken() && goes_on() {
@@ -189,7 +192,8 @@ mod tests {
         assert!(work.is_taken());
     }
 
-    /// While a half is on its way to another share, what is left in the old one is run, and the work is not done.
+    /// While a half is on its way to another share, what is left in the old one is run, and the
+    /// work is not done.
     #[test]
     fn halves_on_their_way_count() {
         let order = Mutex::new(Vec::new());

@@ -385,7 +385,7 @@ impl Lanes for Half64 {
     }
 }
 
-/// See [`products_512`].
+/// See [`products_512`](super::bits_512).
 #[inline]
 #[target_feature(enable = "avx2")]
 fn products_256(a: __m256i, b: __m256i) -> __m256i {
@@ -430,11 +430,12 @@ pub(super) unsafe fn store_words_256(to: *mut u32, a: __m256i, count: usize) {
     }
 }
 
-/// Stores the first `count` words of a vector, the last of them in front of `end`, and again what is in front of them.
+/// Stores the first `count` words of a vector, the last of them in front of `end`, and again what
+/// is in front of them.
 #[inline(always)]
 unsafe fn store_last_words_256(end: *mut u32, a: __m256i, count: usize) {
-    // SAFETY: the caller vouches for the instructions, and for the place of all words; of a number the instruction takes
-    // the lowest three bits.
+    // SAFETY: the caller vouches for the instructions, and for the place of all words; of a number
+    // the instruction takes the lowest three bits.
     unsafe {
         let place = end.sub(8).cast();
         let numbers = _mm256_loadu_si256(NUMBERS.as_ptr().add(count).cast());

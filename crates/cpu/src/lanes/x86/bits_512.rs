@@ -18,9 +18,9 @@ pub(super) struct Wide32;
 #[derive(Clone, Copy)]
 pub(super) struct Wide64;
 
-/// Ternary logic: whether an odd number of three bits are set. So two vectors and what is the lesser in each lane tell
-/// the greater, for it is what is left when the lesser is taken from both. Intel's machines have one unit for the lesser
-/// or greater of 512 bits, and two for logic.
+/// Ternary logic: whether an odd number of three bits are set. So two vectors and what is the
+/// lesser in each lane tell the greater, for it is what is left when the lesser is taken from both.
+/// Intel's machines have one unit for the lesser or greater of 512 bits, and two for logic.
 const OTHER: i32 = 0x96;
 
 /// The lesser of each lane, and with it the greater, whatever a lane has.
@@ -411,8 +411,9 @@ impl Lanes for Wide64 {
     }
 }
 
-/// The products of the lower halves of words of 64 bits. In a loop the compiler takes the lower halves of what stays the same
-/// out of it, does not know them as such any more, and multiplies whole words, which takes several instructions.
+/// The products of the lower halves of words of 64 bits. In a loop the compiler takes the lower
+/// halves of what stays the same out of it, does not know them as such any more, and multiplies
+/// whole words, which takes several instructions.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn products_512(a: __m512i, b: __m512i) -> __m512i {
@@ -428,8 +429,9 @@ fn products_512(a: __m512i, b: __m512i) -> __m512i {
     products
 }
 
-/// Stores the first `count` words of a vector, or all of it. Not by a mask: what is loaded soon from behind such a store
-/// would wait for it, and by AVX2 it takes some machines as long as twelve whole ones.
+/// Stores the first `count` words of a vector, or all of it. Not by a mask: what is loaded soon
+/// from behind such a store would wait for it, and by AVX2 it takes some machines as long as twelve
+/// whole ones.
 #[inline(always)]
 unsafe fn store_words_512(to: *mut u32, a: __m512i, count: usize) {
     // SAFETY: the caller vouches for the instructions, and for the place of the words.
@@ -447,8 +449,8 @@ unsafe fn store_words_512(to: *mut u32, a: __m512i, count: usize) {
     }
 }
 
-/// The numbers of the lanes of two vectors of 512 bits, by turns from either, for words of 32 bits, of which a lane has
-/// `words`.
+/// The numbers of the lanes of two vectors of 512 bits, by turns from either, for words of 32 bits,
+/// of which a lane has `words`.
 const fn zipped(words: usize) -> [[u32; 16]; 2] {
     let mut numbers = [[0; 16]; 2];
     let mut i = 0;

@@ -1,9 +1,9 @@
 //! Distances of 64 bits, compared as floats.
 //!
-//! Floats that are positive are in the order of their bits. Of two vectors of them, one instruction tells the lesser
-//! ones, or the greater; of integers of 64 bits AVX2 has none that does, and that of AVX-512 takes an Intel machine
-//! four times as long. Denormal ones are left out, since a program may have the machine take them for zero, and so is
-//! what is no number.
+//! Floats that are positive are in the order of their bits. Of two vectors of them, one instruction
+//! tells the lesser ones, or the greater; of integers of 64 bits AVX2 has none that does, and that
+//! of AVX-512 takes an Intel machine four times as long. Denormal ones are left out, since a
+//! program may have the machine take them for zero, and so is what is no number.
 
 use std::arch::x86_64::*;
 

@@ -13,7 +13,8 @@ pub(super) struct Wide16;
 #[derive(Clone, Copy)]
 pub(super) struct Half16;
 
-/// Turns squares of four words, by what brings the lower or the upper words of two rows together, then twos of words.
+/// Turns squares of four words, by what brings the lower or the upper words of two rows together,
+/// then twos of words.
 macro_rules! turn_4 {
     ($rows:ident, $low:ident $high:ident $low_2:ident $high_2:ident) => {{
         let rows: &mut [_; 4] = $rows.try_into().unwrap_unchecked();
