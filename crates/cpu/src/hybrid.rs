@@ -300,7 +300,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
         if self.n > few::most(instructions, Kind::Unsigned, W::BITS) {
             return None;
         }
-        let mut made = few::Room::uninit();
+        let mut made = few::Memory::uninit();
         let data = Columns::new(made.as_mut_ptr().cast(), ptr::dangling_mut(), self.payload);
         // SAFETY: all keys are there, and there is room for so many words.
         unsafe {

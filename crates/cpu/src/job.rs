@@ -411,7 +411,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     unsafe fn fill(&self, bucket: &Bucket<W>, key: W) {
         let all = bucket.start..bucket.start + bucket.n;
         let crew = self.crew_for(bucket.n);
-        let mut stretches = cut(slice::from_ref(&all), part_count(bucket.n, crew));
+        let mut stretches = split_pieces(slice::from_ref(&all), part_count(bucket.n, crew));
         crew.for_each(&mut stretches, |stretch| {
             for places in stretch {
                 // SAFETY: the caller's promise; stretches do not overlap.
@@ -433,7 +433,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         };
         let (crew, mask) = (self.crew_for(bucket.n), W::mask(&self.bits));
         let instructions = self.local.instructions();
-        let mut chunks: Vec<_> = cut(&bucket.pieces, part_count(bucket.n, crew))
+        let mut chunks: Vec<_> = split_pieces(&bucket.pieces, part_count(bucket.n, crew))
             .into_iter()
             .map(Chunk::new)
             .collect();
@@ -524,7 +524,7 @@ pub(crate) fn stretches(n: usize, crew: Crew<'_>) -> Vec<Range<usize>> {
 /// Cuts `0..n` into so many about even parts.
 fn even(n: usize, parts: usize) -> Vec<Range<usize>> {
     let all = 0..n;
-    cut(slice::from_ref(&all), parts)
+    split_pieces(slice::from_ref(&all), parts)
         .into_iter()
         .flatten()
         .collect()
@@ -541,7 +541,7 @@ fn part_count(n: usize, crew: Crew<'_>) -> usize {
 /// Cuts a bucket into about even parts for the workers, each with the place of its first record in the order.
 fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>)> {
     let mut next = bucket.start;
-    cut(&bucket.pieces, part_count(bucket.n, crew))
+    split_pieces(&bucket.pieces, part_count(bucket.n, crew))
         .into_iter()
         .map(|pieces| {
             let start = next;
@@ -552,7 +552,7 @@ fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>
 }
 
 /// Cuts pieces into so many about even parts, each a list of pieces.
-fn cut(pieces: &[Range<usize>], wanted: usize) -> Vec<Vec<Range<usize>>> {
+fn split_pieces(pieces: &[Range<usize>], wanted: usize) -> Vec<Vec<Range<usize>>> {
     let n: usize = pieces.iter().map(Range::len).sum();
     let size = n.div_ceil(wanted).max(1);
     let (mut parts, mut part, mut left) = (Vec::new(), Vec::new(), size);
@@ -583,7 +583,7 @@ mod tests {
 
     /// Parts are about even, as many as wanted or fewer, and none is empty.
     #[test]
-    fn pieces_are_cut() {
+    fn pieces_are_split() {
         type Case<'a> = (&'a [Range<usize>], usize, &'a [&'a [Range<usize>]]);
         let cases: &[Case<'_>] = &[
             (&[], 3, &[]),
@@ -599,7 +599,11 @@ mod tests {
             (&[4..6, 0..1], 8, &[&[4..5], &[5..6], &[0..1]]),
         ];
         for &(pieces, wanted, parts) in cases {
-            assert_eq!(cut(pieces, wanted), parts, "{pieces:?} in {wanted} parts");
+            assert_eq!(
+                split_pieces(pieces, wanted),
+                parts,
+                "{pieces:?} in {wanted} parts"
+            );
         }
     }
 

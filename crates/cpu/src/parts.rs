@@ -42,7 +42,7 @@ struct Part<'a, W> {
 }
 
 /// Parts that nobody has begun.
-struct Open<'a, W> {
+struct Waiting<'a, W> {
     parts: Vec<Part<'a, W>>,
     /// How many workers cut one, and may leave more.
     cutting: usize,
@@ -58,39 +58,39 @@ struct Parts<'a, W, P, R, T> {
     crew: Crew<'a>,
     /// How many keys there are.
     n: usize,
-    open: Mutex<Open<'a, W>>,
+    waiting: Mutex<Waiting<'a, W>>,
 }
 
 impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a, W, P, R, T> {
     /// Finishes parts until there are none, and nobody leaves any; or, for a helper, until its turn is over.
     ///
     /// # Safety
-    /// The keys of open parts are there and can be cut, and nobody else uses them now.
+    /// The keys of waiting parts are there and can be cut, and nobody else uses them now.
     unsafe fn visit(&self, worker: usize) {
         let turn = Turn::begin();
         while worker == 0 || !turn.is_over() {
-            let mut open = lock(&self.open);
+            let mut waiting = lock(&self.waiting);
             // What was left last is in the caches of who left it.
             let part = match worker {
-                0 => open.parts.pop(),
-                _ if open.parts.is_empty() => None,
-                _ => Some(open.parts.remove(0)),
+                0 => waiting.parts.pop(),
+                _ if waiting.parts.is_empty() => None,
+                _ => Some(waiting.parts.remove(0)),
             };
             let Some(part) = part else {
-                if open.cutting == 0 {
+                if waiting.cutting == 0 {
                     return;
                 }
-                drop(open);
+                drop(waiting);
                 spin(|| {
-                    let open = lock(&self.open);
-                    open.cutting == 0 || !open.parts.is_empty()
+                    let waiting = lock(&self.waiting);
+                    waiting.cutting == 0 || !waiting.parts.is_empty()
                 });
                 continue;
             };
             let cutting = part.same.is_none() && part.keys.len() > self.most();
-            open.cutting += usize::from(cutting);
-            drop(open);
-            let cutting = cutting.then(|| Cutting(&self.open));
+            waiting.cutting += usize::from(cutting);
+            drop(waiting);
+            let cutting = cutting.then(|| Cutting(&self.waiting));
             // SAFETY: the caller's promise; the part is this worker's alone.
             unsafe {
                 match part.same {
@@ -131,7 +131,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
                 let cut = self.local.cut(self.data, keys, part.coder, Crew::alone());
                 self.sides(&part, cut)
             };
-            lock(&self.open).parts.push(greater);
+            lock(&self.waiting).parts.push(greater);
             part = less;
         }
         part
@@ -152,7 +152,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
         };
         let sides = [part.keys.start..same.start, same.end..part.keys.end].map(side);
         if same.len() > self.most() {
-            lock(&self.open).parts.push(Part {
+            lock(&self.waiting).parts.push(Part {
                 same: Some(pivot),
                 ..side(same)
             });
@@ -199,7 +199,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Parts<'a,
 }
 
 /// A worker that cuts a part, until this is dropped.
-struct Cutting<'a, 'b, W>(&'a Mutex<Open<'b, W>>);
+struct Cutting<'a, 'b, W>(&'a Mutex<Waiting<'b, W>>);
 
 impl<W> Drop for Cutting<'_, '_, W> {
     fn drop(&mut self) {
@@ -261,7 +261,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             own,
             crew,
             n,
-            open: Mutex::new(Open {
+            waiting: Mutex::new(Waiting {
                 parts: Vec::new(),
                 cutting: 0,
             }),
@@ -280,9 +280,9 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 if n * size_of::<W>() >= CUT_SHARED_BYTES {
                     let cut = local.cut(data, 0..n, all.coder, crew);
                     let [less, greater] = parts.sides(&all, cut);
-                    lock(&parts.open).parts.extend([greater, less]);
+                    lock(&parts.waiting).parts.extend([greater, less]);
                 } else {
-                    lock(&parts.open).parts.push(all);
+                    lock(&parts.waiting).parts.push(all);
                 }
                 let visits = threads * (1 + n / TURN_KEYS);
                 crew.for_each(&mut vec![(); visits], |()| parts.visit(crew.worker()));
@@ -372,7 +372,7 @@ mod tests {
                 own,
                 crew,
                 n: N,
-                open: Mutex::new(Open {
+                waiting: Mutex::new(Waiting {
                     parts: vec![all],
                     cutting: 0,
                 }),
@@ -381,8 +381,8 @@ mod tests {
                 // SAFETY: the keys and the memory are there.
                 unsafe { parts.visit(visitor) }
             }
-            let open = lock(&parts.open);
-            (open.parts.len(), open.cutting)
+            let waiting = lock(&parts.waiting);
+            (waiting.parts.len(), waiting.cutting)
         });
         assert_eq!(left.unwrap(), (0, 0), "{visitors:?}");
         assert!(keys == expected, "{visitors:?}");

@@ -359,13 +359,16 @@ unsafe fn halves<L: Lanes>(a: L::Vector, b: L::Vector) -> (L::Vector, L::Vector)
     // SAFETY: the caller vouches for the instructions.
     unsafe {
         let b = L::turned(b);
-        (in_order::<L>(L::min(a, b)), in_order::<L>(L::max(a, b)))
+        (
+            sorted_bitonic::<L>(L::min(a, b)),
+            sorted_bitonic::<L>(L::max(a, b)),
+        )
     }
 }
 
 /// A bitonic vector in order.
 #[inline(always)]
-unsafe fn in_order<L: Lanes>(mut lanes: L::Vector) -> L::Vector {
+unsafe fn sorted_bitonic<L: Lanes>(mut lanes: L::Vector) -> L::Vector {
     // SAFETY: the caller vouches for the instructions.
     unsafe {
         if L::LANES > 8 {

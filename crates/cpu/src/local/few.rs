@@ -18,7 +18,7 @@ use crate::reading::Plain;
 use crate::tuning::{HALF_VECTORS_32, HALF_VECTORS_32_ZEN, INSERTION_MAX, by_width};
 
 /// Memory for words that are few, whatever they and the vectors are.
-pub(crate) type Room = MaybeUninit<[u128; ROOM_BYTES / size_of::<u128>()]>;
+pub(crate) type Memory = MaybeUninit<[u128; ROOM_BYTES / size_of::<u128>()]>;
 
 /// As many as the most blocks of the longest ones have, which are of 32 bits.
 const ROOM_BYTES: usize =
@@ -394,7 +394,7 @@ mod tests {
             let what = format!("{instructions:?}, {} bits", W::BITS);
             assert_eq!(found, [most, most_floats], "{what}");
             let most = most.max(most_floats);
-            assert!(most * size_of::<W>() <= size_of::<Room>(), "{what}");
+            assert!(most * size_of::<W>() <= size_of::<Memory>(), "{what}");
             let coders = [
                 Codec::UNSIGNED.coder::<W>(),
                 Codec::for_keys(float, Order::Descending, Nan::Last).coder(),

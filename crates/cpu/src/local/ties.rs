@@ -30,8 +30,8 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
         // SAFETY: runs lie within the `n` records.
         unsafe {
             // What the runs' codes take is on its way from all over memory before the first is waited for.
-            self.runs(data, n, |run, n| self.sink.foresee(run.keys(n)));
-            self.runs(data, n, |run, n| {
+            self.each_tie(data, n, |run, n| self.sink.foresee(run.keys(n)));
+            self.each_tie(data, n, |run, n| {
                 for word in run.keys_mut(n) {
                     *word = self.sink.reword(*word, window);
                 }
@@ -50,7 +50,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
     ///
     /// # Safety
     /// There are `n` records, and nobody else uses them now.
-    unsafe fn runs<P: Payload>(
+    unsafe fn each_tie<P: Payload>(
         &self,
         data: Columns<W, P>,
         n: usize,
