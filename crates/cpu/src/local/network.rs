@@ -231,7 +231,6 @@ mod tests {
     impl AnyVectored for Networks {
         type Output = ();
 
-        #[inline(always)]
         unsafe fn run<L: Keys>(self) {
             // SAFETY: the caller's promise.
             unsafe {
@@ -242,7 +241,6 @@ mod tests {
         }
     }
 
-    #[inline(always)]
     unsafe fn all_rows<L: Sorted>() {
         // SAFETY: the caller's promise.
         unsafe {
@@ -258,7 +256,6 @@ mod tests {
     }
 
     /// Sorts as many inputs at a time as there are lanes.
-    #[inline(always)]
     unsafe fn check<L: Sorted, const R: usize>() {
         for inputs in inputs(R as u32).chunks(L::LANES) {
             let row = |r: usize, inputs: &[u32]| {
