@@ -17,6 +17,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `engine` | tasks of any width, led to the algorithm for them |
 //! | `plan` | what a sort will do, and the memory it needs |
 //! | `hybrid` | the algorithm: small input and large |
 //! | `job` | partitions and buckets, until all are finished |
@@ -28,7 +29,7 @@
 //! | `sift` | frequent values, counted and not moved |
 //! | `parts` | many keys alone, cut in parts where they lie, by one worker or two |
 //! | `histogram`, `scan`, `scatter` | the stages of further partitions |
-//! | `local` | a bucket sorted in cache, by vectors: in `bins` (columns of a `network`), words of key and payload `joined` there, wider `pairs` by numbers, or by `quick` (down to a `block`); where they lie, in parts that a `cut` leaves; or in `passes`; of few values, a `tally` |
+//! | `local` | a bucket sorted in cache: its own page has its ways |
 //! | `placing` | places for keys, evenly over a range |
 //! | `instructions`, `lanes` | what the machine has; vectors, and code compiled for each kind |
 //! | `count` | keys alone of few codes side by side, as of 8 and 16 bits: counted, not moved |

@@ -1,7 +1,22 @@
-//! A bucket sorted in cache. By vectors: in [`bins`] if the keys are spread (some records that lie
-//! side by side as they are, [`joined`] or as [`pairs`]), counted in a [`tally`] if their values
-//! are few; and where the machine has instructions that not every one has, by [`quick`] if they
-//! crowd or are few; many keys alone are [`cut`] in parts before. In counting [`passes`] otherwise.
+//! A bucket sorted in cache: by vectors where the machine has such as serve its records.
+//!
+//! | file | what it sorts, or has for those that do |
+//! |---|---|
+//! | `bins` | spread keys: each to its bin, bins as columns of a `network`, columns written in order |
+//! | `slots` | the matrix that bins are filled into |
+//! | `whole`, `halves` | its columns sorted and written: whole keys and what follows them; what tells a bin's keys apart |
+//! | `bases` | where bins begin |
+//! | `beside` | records of a key and a payload that lie side by side: |
+//! | `joined` | of 32 bits each, as words of both |
+//! | `pairs` | wider ones, as numbers that lead to them |
+//! | `crowding` | whether the next bucket is worth a try in bins |
+//! | `quick` | crowded keys: cut by compressed vectors, down to a `block` in registers |
+//! | `several` | a few blocks, joined |
+//! | `few` | few keys alone, before anything is set up; `coding` has their codes |
+//! | `cut` | many keys alone, cut in parts where they lie |
+//! | `tally` | keys alone of few values, counted |
+//! | `passes` | anything else: counting passes |
+//! | `ties` | words of an argsort that tie, by another window of their codes |
 
 mod bases;
 mod beside;
