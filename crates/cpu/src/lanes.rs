@@ -126,12 +126,16 @@ pub(crate) trait Keys: Sorted {
     /// Stores the lowest 32 bits of each lane.
     unsafe fn store_32(to: *mut u32, vector: Self::Vector);
     /// Whether there are instructions to pick payloads.
-    const PICKS: bool;
+    const PICKS: bool = false;
     /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`
     /// names, below `R`. There are 32 slots.
-    unsafe fn pick_4<const R: usize>(slots: *const u32, rows: Self::Vector, to: *mut u32);
+    unsafe fn pick_4<const R: usize>(_slots: *const u32, _rows: Self::Vector, _to: *mut u32) {
+        unreachable!("no instructions to pick payloads")
+    }
     /// The same, of 8 bytes.
-    unsafe fn pick_8<const R: usize>(slots: *const u64, rows: Self::Vector, to: *mut u64);
+    unsafe fn pick_8<const R: usize>(_slots: *const u64, _rows: Self::Vector, _to: *mut u64) {
+        unreachable!("no instructions to pick payloads")
+    }
     /// Four pairs of words: the first of each to one place, the second to another.
     unsafe fn part(pairs: [*const Self::Word; 4], to: [*mut Self::Word; 2]) {
         for (i, pair) in pairs.into_iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Scratch memory: one block, kept from sort to sort where the engine is kept.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::mem;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,18 +93,18 @@ impl Scratch {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub(crate) fn take(&self, bytes: usize) -> Result<Block> {
-        if !self.keep {
-            return Block::new(bytes);
-        }
-        let mut kept = lock(&self.kept);
-        // They are in order of size.
-        match kept.iter().position(|block| block.bytes() >= bytes) {
-            Some(fitting) => Ok(kept.remove(fitting)),
-            None => {
-                kept.clear();
-                Block::new(bytes)
+        if self.keep {
+            let mut kept = lock(&self.kept);
+            // They are in order of size.
+            if let Some(fitting) = kept.iter().position(|block| block.bytes() >= bytes) {
+                return Ok(kept.remove(fitting));
             }
+            // Others need not wait meanwhile: to unmap memory, and to map it, takes a while.
+            let small = mem::take(&mut *kept);
+            drop(kept);
+            drop(small);
         }
+        Block::new(bytes)
     }
 
     /// Gives a block back, for the next sort.

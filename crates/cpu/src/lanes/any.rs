@@ -80,19 +80,11 @@ impl Keys for Any32 {
     type Rests = Any16;
     type Numbers = Any32;
     type Distances = AnyFloats32;
-    const PICKS: bool = false;
 
     #[inline(never)]
     unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
         // SAFETY: the caller's promise.
         unsafe { work.run::<Self>() }
-    }
-
-    unsafe fn pick_4<const R: usize>(_: *const u32, _: u32x4, _: *mut u32) {
-        unreachable!("no instructions to pick payloads")
-    }
-    unsafe fn pick_8<const R: usize>(_: *const u64, _: u32x4, _: *mut u64) {
-        unreachable!("no instructions to pick payloads")
     }
 
     instructions! {
@@ -176,19 +168,11 @@ impl Keys for Any64 {
     type Rests = AnyFloats32;
     type Numbers = Any32;
     type Distances = AnyFloats64;
-    const PICKS: bool = false;
 
     #[inline(never)]
     unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
         // SAFETY: the caller's promise.
         unsafe { work.run::<Self>() }
-    }
-
-    unsafe fn pick_4<const R: usize>(_: *const u32, _: u64x2, _: *mut u32) {
-        unreachable!("no instructions to pick payloads")
-    }
-    unsafe fn pick_8<const R: usize>(_: *const u64, _: u64x2, _: *mut u64) {
-        unreachable!("no instructions to pick payloads")
     }
 
     instructions! {

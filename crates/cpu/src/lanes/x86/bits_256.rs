@@ -61,14 +61,6 @@ impl Keys for Half32 {
     type Rests = Half16;
     type Numbers = Half32;
     type Distances = Half32;
-    const PICKS: bool = false;
-
-    unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
-        unreachable!("no instructions to pick payloads")
-    }
-    unsafe fn pick_8<const R: usize>(_: *const u64, _: __m256i, _: *mut u64) {
-        unreachable!("no instructions to pick payloads")
-    }
 
     instructions! {
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi32(a, b) }
@@ -236,14 +228,6 @@ impl Keys for Half64 {
     type Rests = Half32;
     type Numbers = Half32;
     type Distances = HalfFloats;
-    const PICKS: bool = false;
-
-    unsafe fn pick_4<const R: usize>(_: *const u32, _: __m256i, _: *mut u32) {
-        unreachable!("no instructions to pick payloads")
-    }
-    unsafe fn pick_8<const R: usize>(_: *const u64, _: __m256i, _: *mut u64) {
-        unreachable!("no instructions to pick payloads")
-    }
 
     instructions! {
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi64(a, b) }
