@@ -268,7 +268,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
 
     /// Whether runs of the records can be merged.
     pub(crate) fn merges(&self, means: &Means) -> bool {
-        Self::MERGES && self.whole && self.record(means).is_keys_for_vectors()
+        Self::MERGES && self.record(means).is_keys_for_vectors()
     }
 
     pub(crate) fn measure(&self, means: &Means, threads: usize) -> Measure {

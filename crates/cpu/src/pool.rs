@@ -63,11 +63,11 @@ impl Pool {
     ///
     /// The system is asked once, since reading a container's limits takes it some microseconds.
     pub(crate) fn threads(&self) -> usize {
-        static GLOBAL: OnceLock<usize> = OnceLock::new();
+        static PLANNED: OnceLock<usize> = OnceLock::new();
         match self.threads {
             Some(threads) => threads.max(1),
             None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
-            None => *GLOBAL.get_or_init(global_threads),
+            None => *PLANNED.get_or_init(global_threads),
         }
     }
 

@@ -124,6 +124,11 @@ pub(crate) const READ_AHEAD_BYTES: usize = 8 << 10;
 /// Up to so many bytes of records, what a local sort writes is all in a first level cache.
 pub(crate) const IN_CACHE_BYTES: usize = 8 << 10;
 
+/// Sorted records of which so many, or some more, are written together. Most of what tells their
+/// order has long been stored then: what has just been, by several stores, one load would wait for
+/// until all are done.
+pub(crate) const WRITTEN_TOGETHER: usize = 512;
+
 /// So many words before one is asked to show another window of its code, what that takes is fetched.
 pub(crate) const FORESEEN: usize = 32;
 

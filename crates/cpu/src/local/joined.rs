@@ -27,6 +27,7 @@ use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::payload::{Nothing, Payload};
 use crate::pieces::Ahead;
 use crate::placing::{Placing, STRIP};
+use crate::tuning::WRITTEN_TOGETHER;
 
 /// Bits of a payload, and of a key.
 const HALF: u32 = u64::BITS / 2;
@@ -34,8 +35,6 @@ const HALF: u32 = u64::BITS / 2;
 const KEY_SHIFT: u32 = HALF + ROW_BITS;
 /// Words that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX / 2 + 1) * ROWS;
-/// Sorted words that are parted together. Most have long been stored then, and need not be waited for.
-const TOGETHER: usize = 512;
 
 /// The least key of a word in the network.
 fn start<N: Sorted>() -> N::Word {
@@ -205,7 +204,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             if !filled {
                 return false;
             }
-            let mut sorted = [MaybeUninit::<L::Word>::uninit(); TOGETHER + SORTED];
+            let mut sorted = [MaybeUninit::<L::Word>::uninit(); WRITTEN_TOGETHER + SORTED];
             let twelve = twelve_rows::<L>();
             let (mut done, mut held) = (0, 0);
             for bin in (0..slots.bins).step_by(L::LANES) {
@@ -214,13 +213,12 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 let to = sorted.as_mut_ptr().add(held).cast();
                 by_rows!(slots.most(bin), twelve, R => Self::collect_rows::<L, N, R>(&slots, bin, to));
                 held += sum;
-                if held >= TOGETHER {
+                if held >= WRITTEN_TOGETHER || bin + L::LANES == slots.bins {
                     self.part::<L>(&sorted[..held], base, done);
                     done += held;
                     held = 0;
                 }
             }
-            self.part::<L>(&sorted[..held], base, done);
             true
         }
     }

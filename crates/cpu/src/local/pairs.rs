@@ -32,6 +32,7 @@ use crate::payload::{Nothing, Payload};
 use crate::pieces::Ahead;
 use crate::placing::{Placing, STRIP};
 use crate::room::Room;
+use crate::tuning::WRITTEN_TOGETHER;
 
 /// Bytes of a slot.
 pub(crate) const SLOT_BYTES: usize = size_of::<u32>();
@@ -41,9 +42,6 @@ const PAGE: usize = STRIP;
 const KEY_BITS_MIN: u32 = 8;
 /// Numbers that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX + 1) * ROWS;
-/// Sorted numbers whose records are written together. Most numbers have long been stored then, and
-/// need not be waited for.
-const TOGETHER: usize = 512;
 /// Records that are written at a time.
 const FOUR: usize = 4;
 
@@ -354,16 +352,17 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                 numbering,
                 to: bucket.to.cast::<L::Word>(),
             };
-            let mut numbers = [0; TOGETHER + SORTED];
+            let mut numbers = [0; WRITTEN_TOGETHER + SORTED];
             let twelve = twelve_rows::<L::Numbers>();
             let (mut done, mut held) = (0, 0);
-            for bin in (0..slots.bins).step_by(<L::Numbers as Sorted>::LANES) {
+            let lanes = <L::Numbers as Sorted>::LANES;
+            for bin in (0..slots.bins).step_by(lanes) {
                 let sum = slots.sum(bin);
                 bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
                 let to = numbers.as_mut_ptr().add(held);
                 by_rows!(slots.most(bin), twelve, R => collect_rows::<L::Numbers, R>(&slots, bin, to));
                 held += sum;
-                if held >= TOGETHER {
+                if held >= WRITTEN_TOGETHER || bin + lanes == slots.bins {
                     let numbers = &mut numbers[..held];
                     numbered.settle::<L::Numbers>(numbers);
                     numbered.write::<L>(numbers, done);
@@ -371,9 +370,6 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                     held = 0;
                 }
             }
-            let numbers = &mut numbers[..held];
-            numbered.settle::<L::Numbers>(numbers);
-            numbered.write::<L>(numbers, done);
             true
         }
     }
