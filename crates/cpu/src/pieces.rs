@@ -68,6 +68,11 @@ impl<'a, W: Word, P: Payload> Pieces<'a, W, P> {
         Ahead::new([keys, (payloads, self.payload().bytes())], self.ranges)
     }
 
+    /// The columns that they are pieces of.
+    pub(crate) fn columns(&self) -> Columns<W, P> {
+        self.columns
+    }
+
     /// How many records there are.
     pub(crate) fn len(&self) -> usize {
         self.n
@@ -186,6 +191,28 @@ impl<'a> Ahead<'a> {
         }
     }
 
+    /// Says that the next `n` records are read, and returns the first of as many of those to come,
+    /// for the caller to fetch meanwhile, line by line: a core waits for so many lines at a time,
+    /// and for a place among these before it goes on. Or none, for these lie in two pieces and have
+    /// been fetched at once, or there are no more.
+    #[inline(always)]
+    pub(crate) fn meanwhile(&mut self, n: usize) -> Option<usize> {
+        match self.ranges.split_first() {
+            Some((range, later)) if n <= range.len() - self.done => {
+                let first = range.start + self.done;
+                self.done += n;
+                if self.done == range.len() {
+                    (self.ranges, self.done) = (later, 0);
+                }
+                Some(first)
+            }
+            _ => {
+                self.read(n);
+                None
+            }
+        }
+    }
+
     /// Says that the next `n` records are read: as many of those to come are fetched.
     #[inline(always)]
     pub(crate) fn read(&mut self, mut n: usize) {
@@ -220,6 +247,27 @@ pub(crate) fn fetch_start(at: *const u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What others fetch meanwhile lies in one piece.
+    #[test]
+    fn what_is_fetched_meanwhile_lies_together() {
+        const FIRST: usize = READ_AHEAD_BYTES / 8;
+        let column = [0u64; FIRST + 100];
+        let ranges = [0..FIRST + 10, 20..30, 40..60];
+        let mut ahead = Ahead::new([(column.as_ptr().cast(), 8), (ptr::null(), 0)], &ranges);
+        let mut soon = |n: usize| (ahead.meanwhile(n), ahead.ranges.len(), ahead.done);
+        let steps = [6, 4, 3, 8, 19, 1].map(&mut soon);
+        let expected = [
+            (Some(FIRST), 3, FIRST + 6),
+            (Some(FIRST + 6), 2, 0),
+            (Some(20), 2, 3),
+            (None, 1, 1),
+            (Some(41), 0, 0),
+            (None, 0, 0),
+        ];
+        assert_eq!(steps, expected);
+        assert_eq!(Ahead::nothing().meanwhile(8), None);
+    }
 
     /// What lies ahead is gone through piece by piece, as far as there is something.
     #[test]

@@ -5,7 +5,9 @@ use std::ptr;
 
 use sweepsort_core::Word;
 
+use super::slots::TAKEN;
 use crate::columns::Columns;
+use crate::fetch::{LINE, prefetch_second};
 use crate::payload::Payload;
 use crate::pieces::{Ahead, Limits, READ_TOGETHER, fetch_start, within};
 use crate::room::Room;
@@ -75,6 +77,25 @@ impl<'a, W: Word, P: Payload> Beside<'a, W, P> {
             }
         }
         [least, greatest]
+    }
+
+    /// Fetches records to come while as many are read, `n` from `now` on: [`TAKEN`] of them each time that it
+    /// is called.
+    #[inline(always)]
+    pub(super) fn meanwhile(
+        &self,
+        ahead: &mut Ahead<'_>,
+        n: usize,
+        now: *const u8,
+    ) -> impl Fn(usize) + use<W, P> {
+        let start = |first| self.records.wrapping_add(first * Self::BYTES);
+        let soon = ahead.meanwhile(n).map_or(now, start);
+        move |first| {
+            let some = soon.wrapping_add(first * Self::BYTES);
+            for line in (0..TAKEN * Self::BYTES).step_by(LINE) {
+                prefetch_second(some.wrapping_add(line));
+            }
+        }
     }
 
     /// What is read of these when, to be fetched before.

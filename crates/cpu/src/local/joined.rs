@@ -23,6 +23,7 @@ use super::bins::{AHEAD, twelve_rows};
 use super::network::by_rows;
 use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
 use super::whole::sorted_to;
+use crate::fetch::LINE;
 use crate::lanes::{Lanes, Sorted, Vectored};
 use crate::payload::{Nothing, Payload};
 use crate::pieces::Ahead;
@@ -31,6 +32,8 @@ use crate::tuning::WRITTEN_TOGETHER;
 
 /// Bits of a payload, and of a key.
 const HALF: u32 = u64::BITS / 2;
+/// Records of which those that are written later are fetched together: a line of each column.
+const SOME: usize = LINE / size_of::<u32>();
 /// Below these are the row and the payload.
 const KEY_SHIFT: u32 = HALF + ROW_BITS;
 /// Words that the bins of a vector's lanes may have, and what is written beyond.
@@ -71,7 +74,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 let words: *const L::Word = records.cast();
                 for start in (0..n).step_by(STRIP) {
                     let own = STRIP.min(n - start);
-                    ahead.read(own);
+                    let now = records.wrapping_add(start * size_of::<L::Word>());
+                    let meanwhile = self.0.meanwhile(&mut ahead, own, now);
                     for at in (0..own).step_by(L::LANES) {
                         let words = L::load_some(words.add(start + at), own - at, base);
                         let keys = L::and(words, low);
@@ -81,7 +85,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                         L::store(joined.as_mut_ptr().add(at).cast(), words);
                     }
                     let joined = joined.as_ptr();
-                    if !slots.put_all::<FETCHES>(&mut places[..own], |i| (*joined.add(i), ())) {
+                    let word = |i| (*joined.add(i), ());
+                    if !slots.put_all::<FETCHES>(&mut places[..own], meanwhile, word) {
                         return false;
                     }
                 }
@@ -126,8 +131,11 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             let (to, base) = (self.0.to, L::splat(base));
             let keys = to.keys_start().cast::<u32>().add(done);
             let payloads = to.payload_at(done).cast::<u32>();
-            let room = self.0.n - done;
+            let (room, soon) = (self.0.n - done, to.from(done));
             for at in (0..sorted.len()).step_by(L::LANES) {
+                if at.is_multiple_of(SOME) {
+                    soon.fetch(at + AHEAD..at + AHEAD + SOME);
+                }
                 let left = sorted.len() - at;
                 let words = L::load_some(sorted.as_ptr().add(at).cast(), left, base);
                 let own = L::add(L::shr(words, KEY_SHIFT), base);
@@ -209,7 +217,6 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             let (mut done, mut held) = (0, 0);
             for bin in (0..slots.bins).step_by(L::LANES) {
                 let sum = slots.sum(bin);
-                bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
                 let to = sorted.as_mut_ptr().add(held).cast();
                 by_rows!(slots.most(bin), twelve, R => Self::collect_rows::<L, N, R>(&slots, bin, to));
                 held += sum;

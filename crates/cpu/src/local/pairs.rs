@@ -44,6 +44,8 @@ const KEY_BITS_MIN: u32 = 8;
 const SORTED: usize = (LANES_MAX + 1) * ROWS;
 /// Records that are written at a time.
 const FOUR: usize = 4;
+/// Records of which those that are written later are fetched together: a line of a column of 64 bits.
+const SOME: usize = 2 * FOUR;
 
 /// How numbers are compared.
 type Compared<L> = <<L as Keys>::Numbers as Keys>::Distances;
@@ -57,8 +59,9 @@ struct Numbering<W> {
     /// Places for keys, in order, of which each bin has `1 << fine`.
     placing: Placing<W>,
     fine: u32,
-    /// Bits that tell a record. In those above are the lowest ones of a place.
+    /// How many bits tell a record, and these. In those above are the lowest ones of a place.
     record_bits: u32,
+    record_mask: u32,
     /// The latter.
     key_mask: u32,
     /// What is added to both.
@@ -87,6 +90,7 @@ impl<W: Word> Numbering<W> {
             placing,
             fine,
             record_bits,
+            record_mask: u32::mask(&(0..record_bits)),
             key_mask: u32::mask(&(record_bits..bits)),
             least: ends[0],
             exact,
@@ -96,7 +100,7 @@ impl<W: Word> Numbering<W> {
     /// Which of the records a number tells. What is added to all does not reach down to these bits.
     #[inline(always)]
     fn record(&self, number: u32) -> usize {
-        (number & u32::mask(&(0..self.record_bits))) as usize
+        (number & self.record_mask) as usize
     }
 
     /// Whether two numbers have the same of their keys.
@@ -158,8 +162,8 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                     let first = pages.len() * PAGE + at % PAGE;
                     let own = (PAGE - at % PAGE).min(piece.end - at);
                     pages.push(at.wrapping_sub(first));
-                    ahead.read(own);
                     let records = records.add((at - piece.start) * Room::<W, P>::BYTES);
+                    let meanwhile = self.0.meanwhile(&mut ahead, own, records);
                     for (i, key) in keys[..own].iter_mut().enumerate() {
                         let record = records.add(i * Room::<W, P>::BYTES);
                         *key = Room::<L::Word, P>::key(record);
@@ -183,7 +187,7 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                     }
                     let numbers = numbers.as_ptr();
                     let number = |i| (MaybeUninit::new(*numbers.add(i)), ());
-                    if !slots.put_all::<FETCHES>(&mut bins[..own], number) {
+                    if !slots.put_all::<FETCHES>(&mut bins[..own], meanwhile, number) {
                         return false;
                     }
                     at += own;
@@ -290,18 +294,30 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
         // SAFETY: the caller's promise.
         unsafe {
             let to = self.to.from(done);
-            let mut rest = 0;
-            if const { size_of::<W>() == 8 && P::BYTES == 8 } {
-                let (keys, payloads) = (to.keys_start(), to.payload_at(0).cast::<W>());
-                for &[a, b, c, d] in numbers.as_chunks::<FOUR>().0 {
-                    let pairs = [self.at(a), self.at(b), self.at(c), self.at(d)];
-                    let pairs = pairs.map(|pair| pair.cast());
-                    L::part(pairs, [keys.add(rest), payloads.add(rest)]);
-                    rest += FOUR;
+            let (keys, payloads) = (to.keys_start(), to.payload_at(0).cast::<W>());
+            let write_one = |i, number| {
+                let record = Room::<W, P>::load(self.at(number), to.payload());
+                to.store(i, record);
+            };
+            let (whole, rest) = numbers.as_chunks::<SOME>();
+            for (i, some) in whole.iter().enumerate() {
+                let start = i * SOME;
+                to.fetch(start + AHEAD..start + AHEAD + SOME);
+                if const { size_of::<W>() == 8 && P::BYTES == 8 } {
+                    for (i, &[a, b, c, d]) in some.as_chunks::<FOUR>().0.iter().enumerate() {
+                        let pairs = [self.at(a), self.at(b), self.at(c), self.at(d)];
+                        let pairs = pairs.map(|pair| pair.cast());
+                        let at = start + i * FOUR;
+                        L::part(pairs, [keys.add(at), payloads.add(at)]);
+                    }
+                } else {
+                    for (i, &number) in some.iter().enumerate() {
+                        write_one(start + i, number);
+                    }
                 }
             }
-            for (i, &number) in numbers.iter().enumerate().skip(rest) {
-                to.store(i, Room::<W, P>::load(self.at(number), to.payload()));
+            for (i, &number) in rest.iter().enumerate() {
+                write_one(numbers.len() - rest.len() + i, number);
             }
         }
     }
@@ -358,7 +374,6 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
             let lanes = <L::Numbers as Sorted>::LANES;
             for bin in (0..slots.bins).step_by(lanes) {
                 let sum = slots.sum(bin);
-                bucket.to.from(done + held).fetch(AHEAD..AHEAD + sum);
                 let to = numbers.as_mut_ptr().add(held);
                 by_rows!(slots.most(bin), twelve, R => collect_rows::<L::Numbers, R>(&slots, bin, to));
                 held += sum;

@@ -79,7 +79,7 @@ pub(crate) fn record_bytes(slot: usize) -> usize {
 
 /// Records that take rows together: a byte of a word for each. A vector of rows that were stored
 /// one by one would wait until all stores before them are done.
-const TAKEN: usize = 8;
+pub(super) const TAKEN: usize = 8;
 /// Records that have taken rows when another is put.
 const TAKEN_BEFORE: usize = FETCHED_LATER / TAKEN * TAKEN;
 
@@ -165,6 +165,9 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         placing: Placing<K::Word>,
         mut ahead: Ahead<'_>,
     ) -> bool {
+        // Whether keys that are taken together fill a line. Of narrower ones what is fetched at once
+        // is less, and each line would be fetched twice.
+        let are_lines = const { P::NONE && size_of::<K::Word>() * TAKEN == LINE };
         // SAFETY: the caller vouches for the records, and for slots and counts of all places.
         unsafe {
             // No closure, which would not be compiled for the lanes.
@@ -174,10 +177,21 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
                     n,
                     #[inline(always)]
                     |start, places| {
-                        ahead.read(places.len());
                         let piece = piece.from(start);
+                        let mut soon = piece;
+                        if !are_lines {
+                            ahead.read(places.len());
+                        } else if let Some(first) = ahead.meanwhile(places.len()) {
+                            soon = from.columns().from(first);
+                        }
                         self.put_all::<FETCHES>(
                             places,
+                            #[inline(always)]
+                            |first| {
+                                if are_lines {
+                                    soon.from(first).fetch(0..TAKEN);
+                                }
+                            },
                             #[inline(always)]
                             |i| {
                                 let (key, held) = piece.load(i);
@@ -195,7 +209,8 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     }
 
     /// Puts records to the next free rows of their bins; or returns false, for a bin has no more.
-    /// `record` gives the one with a number.
+    /// `record` gives the one with a number; `meanwhile` is called with the first number of each
+    /// [`TAKEN`].
     ///
     /// Rows are taken some records before one is put there: so a place in memory is known long
     /// before something is stored there, no row waits for a store to a place that is not known yet,
@@ -209,6 +224,7 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
     pub(super) unsafe fn put_all<const FETCHES: bool>(
         &self,
         places: &mut [u32],
+        meanwhile: impl Fn(usize),
         record: impl Fn(usize) -> (MaybeUninit<L::Word>, P::Held),
     ) -> bool {
         let n = places.len();
@@ -226,12 +242,14 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
             let before = whole.min(TAKEN_BEFORE);
             let mut taken = 0;
             while taken < before {
+                meanwhile(taken);
                 if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
                     return false;
                 }
                 taken += TAKEN;
             }
             while taken < whole {
+                meanwhile(taken);
                 if !self.take::<FETCHES>(keys.add(taken), payloads.add(taken)) {
                     return false;
                 }
