@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::fetch::{LINE, prefetch_second};
+use crate::fetch::{LINE, prefetch_lines};
 use crate::payload::Payload;
 
 /// A stretch of keys and the payloads beside them. It borrows nothing: who uses it knows its
@@ -201,15 +201,11 @@ impl<W: Word, P: Payload> Columns<W, P> {
     /// Says that some records will be used, a few hundred others later.
     #[inline(always)]
     pub(crate) fn fetch(self, range: Range<usize>) {
-        let keys: *const u8 = self.keys.wrapping_add(range.start).cast();
-        for at in (0..range.len() * size_of::<W>()).step_by(LINE) {
-            prefetch_second(keys.wrapping_add(at));
-        }
+        let keys = self.keys.wrapping_add(range.start);
+        prefetch_lines(keys.cast(), range.len() * size_of::<W>());
         let bytes = self.payload.bytes();
         let payloads = self.payloads.wrapping_add(range.start * bytes);
-        for at in (0..range.len() * bytes).step_by(LINE) {
-            prefetch_second(payloads.wrapping_add(at));
-        }
+        prefetch_lines(payloads, range.len() * bytes);
     }
 
     /// Copies the first `n` records to `to`.

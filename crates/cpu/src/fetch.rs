@@ -19,6 +19,14 @@ pub(crate) fn prefetch_second(at: *const u8) {
     prefetch_level::<2>(at);
 }
 
+/// The same of the lines of so many bytes.
+#[inline(always)]
+pub(crate) fn prefetch_lines(at: *const u8, bytes: usize) {
+    for line in (0..bytes).step_by(LINE) {
+        prefetch_second(at.wrapping_add(line));
+    }
+}
+
 /// Says that the cache line at `at` will soon be written, so that no other core's cache keeps it. A
 /// hint, where there [is such a one](crate::instructions::fetches_to_write).
 #[inline(always)]

@@ -6,7 +6,7 @@ use std::ptr;
 use sweepsort_core::Word;
 
 use crate::columns::Columns;
-use crate::fetch::{LINE, prefetch, prefetch_second};
+use crate::fetch::{LINE, prefetch, prefetch_lines};
 use crate::payload::Payload;
 use crate::tuning::READ_AHEAD_BYTES;
 
@@ -222,10 +222,7 @@ impl<'a> Ahead<'a> {
             let start = range.start + self.done;
             let taken = n.min(range.end - start);
             for (column, element) in self.columns {
-                let at = column.wrapping_add(start * element);
-                for line in (0..taken * element).step_by(LINE) {
-                    prefetch_second(at.wrapping_add(line));
-                }
+                prefetch_lines(column.wrapping_add(start * element), taken * element);
             }
             n -= taken;
             self.done += taken;

@@ -7,7 +7,7 @@ use sweepsort_core::Word;
 
 use super::slots::TAKEN;
 use crate::columns::Columns;
-use crate::fetch::{LINE, prefetch_second};
+use crate::fetch::prefetch_lines;
 use crate::payload::Payload;
 use crate::pieces::{Ahead, Limits, READ_TOGETHER, fetch_start, within};
 use crate::room::Room;
@@ -92,9 +92,7 @@ impl<'a, W: Word, P: Payload> Beside<'a, W, P> {
         let soon = ahead.meanwhile(n).map_or(now, start);
         move |first| {
             let some = soon.wrapping_add(first * Self::BYTES);
-            for line in (0..TAKEN * Self::BYTES).step_by(LINE) {
-                prefetch_second(some.wrapping_add(line));
-            }
+            prefetch_lines(some, TAKEN * Self::BYTES);
         }
     }
 

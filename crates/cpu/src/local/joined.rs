@@ -32,10 +32,10 @@ use crate::tuning::WRITTEN_TOGETHER;
 
 /// Bits of a payload, and of a key.
 const HALF: u32 = u64::BITS / 2;
-/// Records of which those that are written later are fetched together: a line of each column.
-const SOME: usize = LINE / size_of::<u32>();
 /// Below these are the row and the payload.
 const KEY_SHIFT: u32 = HALF + ROW_BITS;
+/// Records of which a line of either column is fetched together, before they are written.
+const PER_LINE: usize = LINE / size_of::<u32>();
 /// Words that the bins of a vector's lanes may have, and what is written beyond.
 const SORTED: usize = (LANES_MAX / 2 + 1) * ROWS;
 
@@ -133,8 +133,8 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
             let payloads = to.payload_at(done).cast::<u32>();
             let (room, soon) = (self.0.n - done, to.from(done));
             for at in (0..sorted.len()).step_by(L::LANES) {
-                if at.is_multiple_of(SOME) {
-                    soon.fetch(at + AHEAD..at + AHEAD + SOME);
+                if at.is_multiple_of(PER_LINE) {
+                    soon.fetch(at + AHEAD..at + AHEAD + PER_LINE);
                 }
                 let left = sorted.len() - at;
                 let words = L::load_some(sorted.as_ptr().add(at).cast(), left, base);

@@ -27,6 +27,7 @@ use super::network::by_rows;
 use super::slots::{LANES_MAX, ROWS, Slots};
 use super::whole::sorted_to;
 use crate::columns::Columns;
+use crate::fetch::LINE;
 use crate::lanes::{AnyVectored, Keys, Sorted};
 use crate::payload::{Nothing, Payload};
 use crate::pieces::Ahead;
@@ -44,8 +45,8 @@ const KEY_BITS_MIN: u32 = 8;
 const SORTED: usize = (LANES_MAX + 1) * ROWS;
 /// Records that are written at a time.
 const FOUR: usize = 4;
-/// Records of which those that are written later are fetched together: a line of a column of 64 bits.
-const SOME: usize = 2 * FOUR;
+/// Records of which a line of a column of 64 bits is fetched together, before they are written.
+const PER_LINE: usize = LINE / size_of::<u64>();
 
 /// How numbers are compared.
 type Compared<L> = <<L as Keys>::Numbers as Keys>::Distances;
@@ -299,10 +300,10 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
                 let record = Room::<W, P>::load(self.at(number), to.payload());
                 to.store(i, record);
             };
-            let (whole, rest) = numbers.as_chunks::<SOME>();
+            let (whole, rest) = numbers.as_chunks::<PER_LINE>();
             for (i, some) in whole.iter().enumerate() {
-                let start = i * SOME;
-                to.fetch(start + AHEAD..start + AHEAD + SOME);
+                let start = i * PER_LINE;
+                to.fetch(start + AHEAD..start + AHEAD + PER_LINE);
                 if const { size_of::<W>() == 8 && P::BYTES == 8 } {
                     for (i, &[a, b, c, d]) in some.as_chunks::<FOUR>().0.iter().enumerate() {
                         let pairs = [self.at(a), self.at(b), self.at(c), self.at(d)];
