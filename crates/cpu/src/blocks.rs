@@ -23,6 +23,7 @@ use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
 use crate::classify::Classify;
+use crate::fetch::prefetch;
 use crate::histogram::Counters;
 use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
 use crate::payload::Payload;
@@ -30,7 +31,10 @@ use crate::room::Room;
 use crate::scatter::{NextLine, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
 use crate::source::Source;
-use crate::tuning::{BLOCK_BYTES, BLOCKS_PER_BUCKET, REGION_WORKERS, SHARED_BYTES, Sharing};
+use crate::tuning::{
+    BLOCK_BYTES, BLOCKS_PER_BUCKET, FETCHED_LATER, NEAR_BUCKETS, REGION_WORKERS, SHARED_BYTES,
+    Sharing, TOGETHER,
+};
 
 /// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
 /// which miss the caches here.
@@ -243,6 +247,7 @@ impl Layout {
         let in_caches = self.n * self.record <= self.workers * second_cache_bytes();
         match stores_wait() {
             false => NextLine::Far,
+            true if self.buckets > NEAR_BUCKETS => NextLine::FarThenNear,
             true if self.workers > 1 && in_caches && fetches_to_write() => NextLine::ToWrite,
             true => NextLine::Near,
         }
@@ -371,18 +376,21 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.blocks.next_line {
-                NextLine::Near => self.run_by(stretch, open, fetch_near),
-                NextLine::Far => self.run_by(stretch, open, fetch_far),
-                NextLine::ToWrite => self.run_by(stretch, open, fetch_to_write),
+                NextLine::Near => self.run_by(stretch, open, |_| {}, fetch_near),
+                NextLine::Far => self.run_by(stretch, open, |_| {}, fetch_far),
+                NextLine::FarThenNear => self.run_by(stretch, open, prefetch, fetch_far),
+                NextLine::ToWrite => self.run_by(stretch, open, |_| {}, fetch_to_write),
             }
         }
     }
 
-    /// The same; `fetch_next` as [`put_all`](Room::put_all) has it.
+    /// The same; `fetch_next` as [`put_all`](Room::put_all) has it, and before that `fetch_own` with
+    /// where a later record will lie.
     unsafe fn run_by(
         &self,
         stretch: Range<usize>,
         open: &mut Open<W>,
+        fetch_own: impl Fn(*const u8) + Copy,
         fetch_next: impl Fn(*const u8) + Copy,
     ) {
         open.run(&stretch);
@@ -422,8 +430,16 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 let put = |first: usize, codes: &[W], buckets: &[u16]| {
                     let store = |i, code, at| room.store(at, source.record(first + i, code));
                     let take = |bucket| self.take(bucket, places, last, open);
-                    let fetch = |i| self.classify.fetch(first + i);
-                    room.put_all(buckets, codes, take, store, fetch, fetch_next);
+                    let before = |i| {
+                        self.classify.fetch(first, i);
+                        let later = buckets.get(i + FETCHED_LATER..).unwrap_or_default();
+                        if let Some(later) = later.first_chunk::<TOGETHER>() {
+                            for place in later.map(|bucket| *places.add(bucket.into())) {
+                                room.prefetch_bytes(place, 0, fetch_own);
+                            }
+                        }
+                    };
+                    room.put_all(buckets, codes, take, store, before, fetch_next);
                 };
                 self.classify.strips(stretch, self.reference, put)
             }
@@ -479,7 +495,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::NextLine::{Far, Near, ToWrite};
+    use super::NextLine::{Far, FarThenNear, Near, ToWrite};
     use super::*;
     use crate::classify::{BucketBits, Classifier};
     use crate::columns::Columns;
@@ -514,6 +530,7 @@ mod tests {
                 (8, Far),
                 (8, ToWrite),
                 (FIRST_BITS, Far),
+                (FIRST_BITS, FarThenNear),
             ] {
                 let range = [1 << 20, u32::MAX - (1 << 20)];
                 let classifier = Classifier::even(range, bits);

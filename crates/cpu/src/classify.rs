@@ -27,7 +27,7 @@ use crate::splitters::Splitters;
 /// Records whose buckets are found together.
 const STRIP: usize = 256;
 /// Records that are put to their buckets before the machine is told of others that it will soon read.
-pub(crate) const FEW: usize = 16;
+const FEW: usize = 16;
 /// How far ahead those are. Machines foresee a read along the input, but not beyond the end of a page.
 const AHEAD: usize = 512;
 
@@ -247,13 +247,17 @@ pub(crate) struct Classify<'a, W, S> {
 }
 
 impl<W: Word, S> Classify<'_, W, S> {
-    /// Says that records some way behind `first` will soon be read: [`FEW`] of them.
+    /// Before the `i`-th record of a strip, which begins with the record `first`, is used: at every
+    /// [`FEW`], says that as many some way behind will soon be read.
     #[inline(always)]
-    pub(crate) fn fetch<P: Payload>(&self, first: usize)
+    pub(crate) fn fetch<P: Payload>(&self, first: usize, i: usize)
     where
         S: Source<W, P>,
     {
-        self.source.fetch(first + AHEAD..first + AHEAD + FEW);
+        if i.is_multiple_of(FEW) {
+            let later = first + i + AHEAD;
+            self.source.fetch(later..later + FEW);
+        }
     }
 
     /// Counts the buckets of a strip's records, or of some of them, and fetches others as
@@ -268,8 +272,8 @@ impl<W: Word, S> Classify<'_, W, S> {
         S: Source<W, P>,
     {
         let mut few = buckets.chunks(FEW);
-        for first in strip.step_by(FEW) {
-            self.fetch(first);
+        for i in (0..strip.len()).step_by(FEW) {
+            self.fetch(strip.start, i);
             few.next().into_iter().for_each(|few| counters.count(few));
         }
     }

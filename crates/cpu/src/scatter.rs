@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use sweepsort_core::Word;
 
-use crate::classify::{Classify, FEW};
+use crate::classify::Classify;
 use crate::fetch::{LINE, prefetch, prefetch_second, prefetch_to_write};
 use crate::histogram::{BUCKETS, Chunk};
 use crate::instructions::stores_wait;
@@ -72,6 +72,8 @@ pub(crate) enum NextLine {
     Near,
     /// See [`fetch_far`].
     Far,
+    /// Likewise; and a record's own line to the first level cache, some records before it is written.
+    FarThenNear,
     /// See [`fetch_to_write`].
     ToWrite,
 }
@@ -98,8 +100,8 @@ pub(crate) fn fetch_to_write(record: *const u8) {
 impl<W: Word, P: Payload> Room<W, P> {
     /// Puts records, of which there are buckets and codes, to the next places of their buckets:
     /// `take(bucket)` gives that place, `store(i, code, place)` puts the `i`-th record there.
-    /// Before each [`FEW`] from `i` on, `fetch(i)`; and after each record, `fetch_next` with where
-    /// it lies.
+    /// Before each [`TOGETHER`] from `i` on, `before(i)`; and after each record, `fetch_next` with
+    /// where it lies.
     #[inline(always)]
     pub(crate) fn put_all(
         self,
@@ -107,7 +109,7 @@ impl<W: Word, P: Payload> Room<W, P> {
         codes: &[W],
         mut take: impl FnMut(u16) -> usize,
         store: impl Fn(usize, W, usize),
-        fetch: impl Fn(usize),
+        before: impl Fn(usize),
         fetch_next: impl Fn(*const u8),
     ) {
         let put = |i, code, place| {
@@ -118,9 +120,7 @@ impl<W: Word, P: Payload> Room<W, P> {
         let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
         let mut i = 0;
         for (buckets, codes) in groups.iter().zip(codes) {
-            if i % FEW == 0 {
-                fetch(i);
-            }
+            before(i);
             // One by one: out of an array as one word, each would be shifted.
             let places: [usize; TOGETHER] = array::from_fn(|i| take(buckets[i]));
             for (place, &code) in places.into_iter().zip(codes) {
@@ -194,8 +194,8 @@ unsafe fn scatter_by<W: Word, P: Payload, S: Source<W, P>>(
                 // SAFETY: the caller's promise.
                 unsafe { to.store(place, source.record(first + i, code)) };
             };
-            let fetch = |i| classify.fetch(first + i);
-            to.put_all(buckets, codes, &mut take, store, fetch, &fetch_next);
+            let before = |i| classify.fetch(first, i);
+            to.put_all(buckets, codes, &mut take, store, before, &fetch_next);
         };
         // SAFETY: the caller's promise.
         unsafe { classify.strips(piece.clone(), W::ZERO, put) };

@@ -107,9 +107,14 @@ pub(crate) const BIN_MEAN: usize = 8;
 /// Keys a bin, on average, where memory for slots ends.
 pub(crate) const BIN_MEAN_MAX: usize = 10;
 
-/// How many records later the one comes whose place in a local sort is fetched, where stores would
-/// wait. In bins so many take their rows before one is put.
+/// How many records later the one comes whose place is fetched, where stores would wait. In bins so
+/// many take their rows before one is put.
 pub(crate) const FETCHED_LATER: usize = 24;
+
+/// With up to so many buckets, a partition fetches their next lines to the first level cache, where
+/// stores would wait. More lines than that are fetched to the second one, and from there just
+/// before records are written to them.
+pub(crate) const NEAR_BUCKETS: usize = 256;
 
 /// Records that take their places before the first of them is stored. Where a machine does not let
 /// a load pass a store whose place it does not know yet, each place would wait for the store
