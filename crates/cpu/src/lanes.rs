@@ -96,6 +96,9 @@ pub(crate) trait Keys: Sorted {
     type Numbers: Keys<Word = u32>;
     /// The same vectors, of distances: of words from a base, which need not use all bits.
     type Distances: Sorted<Word = Self::Word, Vector = Self::Vector>;
+    /// How words that need no base are compared: as they are, if there is an instruction for the
+    /// lesser of two, or else as distances from one.
+    type Alone: Sorted<Word = Self::Word, Vector = Self::Vector>;
 
     unsafe fn load(from: *const Self::Word) -> Self::Vector;
     unsafe fn splat(word: Self::Word) -> Self::Vector;

@@ -80,6 +80,7 @@ impl Keys for Any32 {
     type Rests = Any16;
     type Numbers = Any32;
     type Distances = AnyFloats32;
+    type Alone = AnyFloats32;
 
     #[inline(never)]
     unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {
@@ -168,6 +169,7 @@ impl Keys for Any64 {
     type Rests = AnyFloats32;
     type Numbers = Any32;
     type Distances = AnyFloats64;
+    type Alone = AnyFloats64;
 
     #[inline(never)]
     unsafe fn apart<T: AnyVectored>(work: T) -> T::Output {

@@ -83,6 +83,22 @@ pub(super) const TAKEN: usize = 8;
 /// Records that have taken rows when another is put.
 const TAKEN_BEFORE: usize = FETCHED_LATER / TAKEN * TAKEN;
 
+/// Two neighbours by one load. Records are put by loads and stores for the most part, of which a
+/// machine begins so many at a time.
+///
+/// # Safety
+/// They are there.
+#[inline(always)]
+unsafe fn two(numbers: *const u32) -> [u32; 2] {
+    // SAFETY: the caller's promise.
+    let both = unsafe { numbers.cast::<u64>().read_unaligned() };
+    let ends = [both as u32, (both >> u32::BITS) as u32];
+    match cfg!(target_endian = "little") {
+        true => ends,
+        false => [ends[1], ends[0]],
+    }
+}
+
 /// Slots for records, and how many each bin has.
 pub(super) struct Slots<L: Sorted, P> {
     /// How many bins there are, a multiple of the lanes.
@@ -255,11 +271,17 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
                 }
                 let first = taken - TAKEN_BEFORE;
                 // First all keys, then all payloads: so few places in memory are at hand at a time.
-                for i in 0..TAKEN {
-                    self.put_key(*keys.add(first + i), record(first + i).0);
+                for i in (first..first + TAKEN).step_by(2) {
+                    let [a, b] = two(keys.add(i));
+                    self.put_key(a, record(i).0);
+                    self.put_key(b, record(i + 1).0);
                 }
-                for i in 0..TAKEN {
-                    self.put_payload(*payloads.add(first + i), record(first + i).1);
+                if const { !P::NONE } {
+                    for i in (first..first + TAKEN).step_by(2) {
+                        let [a, b] = two(payloads.add(i));
+                        self.put_payload(a, record(i).1);
+                        self.put_payload(b, record(i + 1).1);
+                    }
                 }
                 taken += TAKEN;
             }
@@ -301,8 +323,10 @@ impl<L: Sorted, P: Payload> Slots<L, P> {
         // SAFETY: as in `put_all`.
         unsafe {
             let mut rows = 0;
-            for i in 0..TAKEN {
-                rows |= u64::from(self.next_row(*keys.add(i))) << (8 * i);
+            for i in (0..TAKEN).step_by(2) {
+                let [a, b] = two(keys.add(i));
+                rows |= u64::from(self.next_row(a)) << (8 * i);
+                rows |= u64::from(self.next_row(b)) << (8 * i + 8);
             }
             if rows & const { u64::from_ne_bytes([!(ROWS as u8 - 1); TAKEN]) } != 0 {
                 return false;

@@ -1,9 +1,9 @@
 //! Bins of whole keys, and of records.
 //!
 //! A word in the network is a key, or its distance from a base that is below all keys of its bin,
-//! where such words are compared faster ([`Distances`](Keys::Distances)). Where records are to stay
-//! in order, it is that distance and, below it, the record's row; rows were given in order, so no
-//! two words are equal, and each leads to its payload.
+//! where there is no instruction for the lesser of two keys ([`Alone`](Keys::Alone)). Where records
+//! are to stay in order, it is that [distance](Keys::Distances) and, below it, the record's row;
+//! rows were given in order, so no two words are equal, and each leads to its payload.
 
 use std::mem::MaybeUninit;
 
@@ -245,7 +245,7 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
             let twelve = const { L::LANES <= ROWS_12_LANES } && self.twelve;
             if const { P::NONE } {
                 let to = to.keys_start();
-                by_rows!(most, twelve, R => self.collect_keys::<L::Distances, R>(bin, to, sum, room));
+                by_rows!(most, twelve, R => self.collect_keys::<L::Alone, R>(bin, to, sum, room));
             } else {
                 match most {
                     0 => {}

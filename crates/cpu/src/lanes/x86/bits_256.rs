@@ -61,6 +61,7 @@ impl Keys for Half32 {
     type Rests = Half16;
     type Numbers = Half32;
     type Distances = Half32;
+    type Alone = Half32;
 
     instructions! {
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi32(a, b) }
@@ -228,6 +229,7 @@ impl Keys for Half64 {
     type Rests = Half32;
     type Numbers = Half32;
     type Distances = HalfFloats;
+    type Alone = HalfFloats;
 
     instructions! {
         add(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_add_epi64(a, b) }

@@ -57,6 +57,7 @@ impl Keys for Wide32 {
     type Rests = Wide16;
     type Numbers = Wide32;
     type Distances = Wide32;
+    type Alone = Wide32;
     const PICKS: bool = true;
 
     #[inline(always)]
@@ -239,6 +240,7 @@ impl Keys for Wide64 {
     type Rests = Wide32;
     type Numbers = Wide32;
     type Distances = WideFloats;
+    type Alone = Wide64;
     const PICKS: bool = true;
 
     #[inline(always)]
