@@ -97,11 +97,6 @@ pub(crate) fn logic_pays() -> bool {
     Machine::known().is_some_and(|machine| machine.intel)
 }
 
-/// Whether a step of 512 bits takes as long as two of 256: as on a Zen 4, and taken not to be so on Intel's.
-pub(crate) fn wide_steps_are_two() -> bool {
-    !Machine::get().intel
-}
-
 /// Whether a line of the caches that one core has written is taken over by another that reads it,
 /// and takes the first one long to write again: as seen on a Zen 4 whose cores had no third level
 /// cache in common (28 to 39 ns, fetched before or not), and not on a Xeon.

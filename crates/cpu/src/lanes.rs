@@ -150,6 +150,12 @@ pub(crate) trait Keys: Sorted {
     }
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
+    /// The same of the first half of the rows: a column is the lower half of a vector.
+    #[inline(always)]
+    unsafe fn transpose_half(rows: &mut [Self::Vector]) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::transpose(rows) }
+    }
 }
 
 /// One kind of vectors that a machine may have.

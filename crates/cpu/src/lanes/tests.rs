@@ -189,6 +189,15 @@ unsafe fn of_keys<L: Keys>() {
         for (r, &found) in rows.iter().enumerate() {
             is::<L>("transpose", found, |lane| at(lane, r));
         }
+        let mut rows: Vec<_> = (0..L::LANES).map(|r| vector::<L>(&row(r))).collect();
+        L::transpose_half(&mut rows);
+        for (r, &found) in rows.iter().enumerate() {
+            let mut lanes = row(r);
+            L::store(lanes.as_mut_ptr(), found);
+            let column: Vec<_> = (0..L::LANES / 2).map(|lane| at(lane, r)).collect();
+            let name = type_name::<L>();
+            assert_eq!(lanes[..L::LANES / 2], column, "transpose_half of {name}");
+        }
         let pairs: [[L::Word; 2]; 4] = array::from_fn(|i| [at(i, 0), at(i, 1)]);
         let part =
             |to: *mut L::Word| L::part(pairs.each_ref().map(|p| p.as_ptr()), [to, to.add(4)]);

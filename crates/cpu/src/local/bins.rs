@@ -22,7 +22,7 @@ use super::slots::{ROWS, Slots};
 use super::tally;
 use super::whole::Whole;
 use crate::columns::Columns;
-use crate::instructions::{Instructions, wide_steps_are_two};
+use crate::instructions::Instructions;
 use crate::lanes::{AnyVectored, Keys, Sorted, by_any_vectors};
 use crate::last_step::Follow;
 use crate::payload::Payload;
@@ -122,12 +122,9 @@ impl<W: Word, P: Payload> AnyVectored for Bucket<'_, W, P> {
 }
 
 /// Whether bins of which none has more than 12 keys are sorted as 12 rows, instead of 16: if one
-/// mostly has no more, and the steps that are saved take longer than it takes to be wrong about
-/// that.
-#[inline(always)]
-pub(super) fn twelve_rows<L: Sorted>() -> bool {
-    const WIDE: usize = 64;
-    L::LANES <= ROWS_12_LANES && (L::LANES * size_of::<L::Word>() < WIDE || wide_steps_are_two())
+/// mostly has no more.
+pub(super) const fn twelve_rows<L: Sorted>() -> bool {
+    L::LANES <= ROWS_12_LANES
 }
 
 /// What collects bins that have their records.

@@ -116,7 +116,7 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Halves<'_, L, P> {
         let to = to.keys_start();
         // SAFETY: the caller's promise.
         unsafe {
-            let twelve = const { 12 % L::Rests::SQUARE == 0 } && twelve_rows::<L::Rests>();
+            let twelve = const { 12 % L::Rests::SQUARE == 0 && twelve_rows::<L::Rests>() };
             by_rows!(self.slots.most(bin), twelve, R => self.collect_rows::<R>(bin, to, sum, room));
         }
     }

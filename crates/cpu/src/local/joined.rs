@@ -213,7 +213,7 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                 return false;
             }
             let mut sorted = [MaybeUninit::<L::Word>::uninit(); WRITTEN_TOGETHER + SORTED];
-            let twelve = twelve_rows::<L>();
+            let twelve = const { twelve_rows::<L>() };
             let (mut done, mut held) = (0, 0);
             for bin in (0..slots.bins).step_by(L::LANES) {
                 let sum = slots.sum(bin);

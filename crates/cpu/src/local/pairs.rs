@@ -370,7 +370,7 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
                 to: bucket.to.cast::<L::Word>(),
             };
             let mut numbers = [0; WRITTEN_TOGETHER + SORTED];
-            let twelve = twelve_rows::<L::Numbers>();
+            let twelve = const { twelve_rows::<L::Numbers>() };
             let (mut done, mut held) = (0, 0);
             let lanes = <L::Numbers as Sorted>::LANES;
             for bin in (0..slots.bins).step_by(lanes) {

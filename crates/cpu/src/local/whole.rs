@@ -17,14 +17,11 @@ use crate::columns::Columns;
 use crate::lanes::{Keys, Sorted};
 use crate::payload::Payload;
 use crate::placing::Placing;
-use crate::tuning::ROWS_12_LANES;
 
 /// Slots for whole keys, and where bins begin.
 pub(super) struct Whole<'a, L: Keys, P> {
     slots: &'a Slots<L, P>,
     bases: Bases<L::Word>,
-    /// See [`twelve_rows`].
-    twelve: bool,
 }
 
 impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
@@ -37,7 +34,6 @@ impl<'a, L: Keys, P: Payload> Whole<'a, L, P> {
         Whole {
             slots,
             bases: Bases::new(placing),
-            twelve: twelve_rows::<L>(),
         }
     }
 
@@ -195,9 +191,13 @@ where
         network::sort::<N, R, true>(&mut rows);
         let mut columns = [rows[0]; ROWS];
         columns[..R].copy_from_slice(&rows);
-        let whole = R.next_multiple_of(L::LANES);
+        let whole = R - R % L::LANES;
         for block in columns[..whole].chunks_exact_mut(L::LANES) {
             L::transpose(block);
+        }
+        // Then there are half as many more.
+        if whole < R {
+            L::transpose_half(&mut columns[whole..whole + L::LANES]);
         }
         columns
     }
@@ -242,7 +242,7 @@ impl<L: Keys, P: Payload> Collect<L::Word, P> for Whole<'_, L, P> {
         // SAFETY: the caller's promise.
         unsafe {
             let most = self.slots.most(bin);
-            let twelve = const { L::LANES <= ROWS_12_LANES } && self.twelve;
+            let twelve = const { twelve_rows::<L>() };
             if const { P::NONE } {
                 let to = to.keys_start();
                 by_rows!(most, twelve, R => self.collect_keys::<L::Alone, R>(bin, to, sum, room));

@@ -327,6 +327,23 @@ impl Keys for Wide64 {
                 r[6 + i] = _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd);
             }
         }
+        transpose_half(rows: &mut [__m512i]) {
+            let r: &mut [__m512i; 8] = rows.try_into().unwrap_unchecked();
+            let [a, b, c, d] = [r[0], r[1], r[2], r[3]];
+            // Words of two rows, lane by lane; then of all four, the columns of four lanes below
+            // those of the others.
+            let (ab, cd) = (_mm512_unpacklo_epi64(a, b), _mm512_unpacklo_epi64(c, d));
+            let (ab_odd, cd_odd) = (_mm512_unpackhi_epi64(a, b), _mm512_unpackhi_epi64(c, d));
+            let low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+            let high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+            r[0] = _mm512_permutex2var_epi64(ab, low, cd);
+            r[1] = _mm512_permutex2var_epi64(ab_odd, low, cd_odd);
+            r[2] = _mm512_permutex2var_epi64(ab, high, cd);
+            r[3] = _mm512_permutex2var_epi64(ab_odd, high, cd_odd);
+            for i in 0..4 {
+                r[4 + i] = _mm512_castsi256_si512(_mm512_extracti64x4_epi64::<1>(r[i]));
+            }
+        }
         part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
     }
 }
