@@ -1,6 +1,8 @@
 //! Every shader that a device can be given, parsed and validated, without a device.
 
 use std::collections::HashSet;
+use std::num::NonZero;
+use std::thread;
 
 use wgpu::naga::back::{PipelineConstants, pipeline_constants::process_overrides};
 use wgpu::naga::front::wgsl;
@@ -81,6 +83,7 @@ fn tilings() -> HashSet<(Tiling, u32, u32)> {
 #[test]
 fn every_shader_is_valid_as_made_and_has_the_workgroup_memory_that_was_reckoned() {
     let mut seen = HashSet::new();
+    let mut shaders = Vec::new();
     for (tiling, key_words, value_words) in tilings() {
         for kernel in kernels(tiling, key_words, value_words) {
             let (source, constants) = Kernels::source(kernel, true, false);
@@ -94,15 +97,26 @@ fn every_shader_is_valid_as_made_and_has_the_workgroup_memory_that_was_reckoned(
                 Stage::Pass { .. } => constants.iter().map(|(_, x)| *x as u32).collect(),
                 _ => Vec::new(),
             };
-            if !seen.insert((source.clone(), values)) {
-                continue;
-            }
-            match workgroup_bytes(&source, &constants) {
-                Ok(bytes) => assert!(bytes <= room, "{kernel:?}: {bytes} bytes, {room} reckoned"),
-                Err(what) => panic!("{kernel:?}: {what}"),
+            if seen.insert((source.clone(), values)) {
+                shaders.push((kernel, source, constants, room));
             }
         }
     }
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for some in shaders.chunks(shaders.len().div_ceil(cores)) {
+            scope.spawn(move || {
+                for (kernel, source, constants, room) in some {
+                    match workgroup_bytes(source, constants) {
+                        Ok(bytes) => {
+                            assert!(bytes <= *room, "{kernel:?}: {bytes} bytes, {room} reckoned");
+                        }
+                        Err(what) => panic!("{kernel:?}: {what}"),
+                    }
+                }
+            });
+        }
+    });
     assert!(seen.len() > 100, "{}", seen.len());
 }
 
