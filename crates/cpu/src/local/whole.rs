@@ -195,7 +195,7 @@ where
         for block in columns[..whole].chunks_exact_mut(L::LANES) {
             L::transpose(block);
         }
-        // Then there are half as many more.
+        // What is left is half of a block.
         if whole < R {
             L::transpose_half(&mut columns[whole..whole + L::LANES]);
         }
