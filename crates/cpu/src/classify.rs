@@ -9,18 +9,21 @@
 //! for those that are like the sample.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use sweepsort_core::Word;
 
 use crate::histogram::Counters;
 use crate::instructions::Instructions;
-use crate::lanes::{Lanes, Vectored, by_vectors};
+use crate::lanes::{
+    Lanes, Vectored, VectoredOrNot, by_vectors, by_vectors_or_not, load_up_to, splat,
+};
 use crate::payload::Payload;
 use crate::pieces::Limits;
 use crate::placing::Placing;
 use crate::sample::is_even;
-use crate::sift::{BucketSet, Common, Sift};
+use crate::sift::{BucketSet, Common, LANES_MAX, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
 
@@ -157,49 +160,69 @@ impl<W: Word> Classifier<W> {
         }
     }
 
-    /// The buckets of `n` codes, or more, of whose bits those of a mask count, by vectors for words as wide.
+    /// The buckets of some codes, of whose bits those of a mask count, by vectors for words as wide.
+    /// Returns the bits in which some code differs from the reference.
     ///
     /// # Safety
     /// The machine has the lanes' instructions.
     #[inline(always)]
     unsafe fn by_lanes<L: Lanes>(
         &self,
-        codes: &[W; STRIP],
-        n: usize,
+        codes: &[W],
         mask: W,
+        reference: W,
         buckets: &mut [u16; STRIP],
-    ) {
-        match self {
-            Classifier::Even { range, placing, .. } => {
-                let placing = placing.cast::<L::Word>();
-                let [least, greatest, mask] =
-                    [range[0], range[1], mask].map(|code| L::Word::truncate(code.widen()));
-                for at in (0..STRIP).step_by(L::LANES) {
-                    // SAFETY: there are as many codes and buckets.
-                    unsafe {
-                        let codes = L::load(codes.as_ptr().add(at).cast());
-                        let codes = L::and(codes, L::splat(mask));
-                        let codes = L::min(L::max(codes, L::splat(least)), L::splat(greatest));
-                        L::store_16(buckets.as_mut_ptr().add(at), L::places(codes, &placing));
+    ) -> W {
+        const { assert!(STRIP.is_multiple_of(LANES_MAX)) };
+        let n = codes.len();
+        assert!(n <= STRIP);
+        let mut lanes = [L::Word::ZERO; LANES_MAX];
+        // SAFETY: there are as many codes, and buckets for whole vectors.
+        unsafe {
+            let codes: *const L::Word = codes.as_ptr().cast();
+            let (mask, reference) = (splat::<L, W>(mask), splat::<L, W>(reference));
+            let mut varying = L::splat(L::Word::ZERO);
+            match self {
+                Classifier::Even { range, placing, .. } => {
+                    let placing = placing.cast::<L::Word>();
+                    let [least, greatest] = [splat::<L, W>(range[0]), splat::<L, W>(range[1])];
+                    for at in (0..n).step_by(2 * L::LANES) {
+                        let mut two = [least; 2];
+                        for (i, two) in two.iter_mut().enumerate() {
+                            let at = at + i * L::LANES;
+                            let left = n.saturating_sub(at);
+                            let codes = load_up_to::<L>(codes.wrapping_add(at), left, reference);
+                            varying = L::or(varying, L::xor(codes, reference));
+                            *two = L::min(L::max(L::and(codes, mask), least), greatest);
+                        }
+                        L::store_places_16(buckets.as_mut_ptr().add(at), two, &placing);
                     }
                 }
-            }
-            Classifier::Sampled(splitters) => {
-                let splitters = splitters.cast::<L::Word>();
-                let codes = codes.map(|code| code & mask);
-                let codes = codes.as_ptr().cast();
-                let mut below = [0u8; STRIP];
-                // SAFETY: there are as many codes and buckets.
-                unsafe {
-                    splitters.strip::<L>(codes, n.next_multiple_of(L::LANES), below.as_mut_ptr())
+                Classifier::Sampled(splitters) => {
+                    let mut masked = [MaybeUninit::<L::Word>::uninit(); STRIP];
+                    for at in (0..n).step_by(L::LANES) {
+                        let codes = load_up_to::<L>(codes.add(at), n - at, reference);
+                        varying = L::or(varying, L::xor(codes, reference));
+                        L::store(masked.as_mut_ptr().add(at).cast(), L::and(codes, mask));
+                    }
+                    let splitters = splitters.cast::<L::Word>();
+                    let mut below = [0u8; STRIP];
+                    let n = n.next_multiple_of(L::LANES);
+                    splitters.strip::<L>(masked.as_ptr().cast(), n, below.as_mut_ptr());
+                    *buckets = below.map(u16::from);
                 }
-                *buckets = below.map(u16::from);
             }
+            L::store(lanes.as_mut_ptr(), L::and(varying, mask));
         }
+        let varying = lanes
+            .into_iter()
+            .fold(L::Word::ZERO, |all, lane| all | lane);
+        W::truncate(varying.widen())
     }
 
     /// The same, by any machine.
-    fn by_scalars(&self, codes: &[W], mask: W, buckets: &mut [u16; STRIP]) {
+    fn by_scalars(&self, codes: &[W], mask: W, reference: W, buckets: &mut [u16; STRIP]) -> W {
+        let varying = varying(codes, reference);
         match self {
             Classifier::Even { range, placing, .. } => {
                 let [least, greatest] = *range;
@@ -227,6 +250,7 @@ impl<W: Word> Classifier<W> {
                 *buckets = below.map(u16::from);
             }
         }
+        varying & mask
     }
 }
 
@@ -293,12 +317,21 @@ impl<W: Word, S> Classify<'_, W, S> {
     where
         S: Source<W, P>,
     {
-        let all =
-            |strip: Range<usize>, n: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
-                put(strip.start, &codes[..n], &buckets[..n]);
-            };
-        // SAFETY: the caller's promise.
-        unsafe { self.each_strip(range, reference, None, all) }
+        let mut varying = W::ZERO;
+        let (mut room, mut buckets) = ([W::ZERO; STRIP], [0; STRIP]);
+        let question = self.question(reference);
+        for strip in each_strip(range) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let codes = match self.source.codes(strip.clone()) {
+                    Some(codes) => codes,
+                    None => self.read(strip.clone(), &mut room),
+                };
+                varying = varying | self.classify(codes, &question, &mut buckets);
+                put(strip.start, codes, &buckets[..codes.len()]);
+            }
+        }
+        varying
     }
 
     /// The same where all bits of codes count: calls `put` with the codes of some buckets, and their buckets;
@@ -319,141 +352,212 @@ impl<W: Word, S> Classify<'_, W, S> {
     where
         S: Source<W, P>,
     {
-        let sift =
-            |strip: Range<usize>, n: usize, codes: &mut [W; STRIP], buckets: &mut [u16; STRIP]| {
+        let mut varying = W::ZERO;
+        let (mut codes, mut buckets) = ([W::ZERO; STRIP], [0; STRIP]);
+        let question = self.question(reference);
+        for strip in each_strip(range) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let mut n = self.read(strip.clone(), &mut codes).len();
+                if let Some(common) = self.classifier.common() {
+                    let take = Take {
+                        common,
+                        codes: &mut codes,
+                        n,
+                        reference,
+                        found,
+                    };
+                    if let Ok((vary, left)) = by_vectors::<W, _>(self.instructions, take) {
+                        varying = varying | vary;
+                        n = left;
+                    }
+                }
+                varying = varying | self.classify(&codes[..n], &question, &mut buckets);
                 self.count(strip, &buckets[..n], counters);
                 let sift = Sift {
                     moved,
-                    codes,
-                    buckets,
+                    codes: &mut codes,
+                    buckets: &mut buckets,
                     n,
                 };
-                // SAFETY: the caller's promise.
-                let left = unsafe { sift.sift(self.instructions) };
+                let left = sift.sift(self.instructions);
                 put(&codes[..left], &buckets[..left]);
-            };
-        // SAFETY: the caller's promise.
-        unsafe { self.each_strip(range, reference, Some(found), sift) }
+            }
+        }
+        varying
     }
 
-    /// Calls `work` with a strip of records after the other: their numbers; of how many there are
-    /// codes and buckets, which is all but those of common values; and these.
+    fn question(&self, reference: W) -> Question<'_, W> {
+        Question {
+            classifier: self.classifier,
+            mask: self.mask,
+            reference,
+        }
+    }
+
+    /// Reads the codes of some records.
     ///
     /// # Safety
     /// As [`strips`](Self::strips).
     #[inline(always)]
-    unsafe fn each_strip<P: Payload>(
-        &self,
-        range: Range<usize>,
-        reference: W,
-        mut found: Option<&mut Counters>,
-        mut work: impl FnMut(Range<usize>, usize, &mut [W; STRIP], &mut [u16; STRIP]),
-    ) -> W
+    unsafe fn read<'r, P: Payload>(&self, strip: Range<usize>, room: &'r mut [W; STRIP]) -> &'r [W]
     where
         S: Source<W, P>,
     {
-        let mut varying = W::ZERO;
-        let (mut codes, mut buckets) = ([W::ZERO; STRIP], [0u16; STRIP]);
-        for start in range.clone().step_by(STRIP) {
-            let strip = start..range.end.min(start + STRIP);
-            let classify = Strip {
-                source: self.source,
-                range: strip.clone(),
-                mask: self.mask,
-                classifier: self.classifier,
-                reference,
-                found: found.as_deref_mut(),
-                codes: &mut codes,
-                buckets: &mut buckets,
-                payload: PhantomData,
-            };
-            // SAFETY: the caller's promise.
-            let (vary, left) = unsafe { classify.classify(self.instructions) };
-            varying = varying | vary;
-            work(strip, left, &mut codes, &mut buckets);
+        let codes = &mut room[..strip.len()];
+        let read = Read {
+            source: self.source,
+            first: strip.start,
+            codes,
+            payload: PhantomData,
+        };
+        // SAFETY: the caller's promise.
+        unsafe {
+            match const { S::CODES } {
+                true => by_vectors_or_not::<W, _>(self.instructions, read),
+                false => read.without(),
+            }
         }
-        varying
+        codes
+    }
+
+    /// Finds the buckets of codes, and the bits in which some differ from the reference.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn classify(
+        &self,
+        codes: &[W],
+        question: &Question<'_, W>,
+        buckets: &mut [u16; STRIP],
+    ) -> W {
+        let strip = Strip {
+            codes,
+            question,
+            buckets,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { by_vectors_or_not::<W, _>(self.instructions, strip) }
     }
 }
 
-/// A strip of records, to be classified.
-struct Strip<'a, W, P, S> {
-    source: S,
-    /// Which records; [`STRIP`] of them, or fewer.
-    range: Range<usize>,
+/// A range in strips.
+fn each_strip(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range
+        .step_by(STRIP)
+        .map(move |start| start..end.min(start + STRIP))
+}
+
+/// A strip of codes, to be classified.
+struct Strip<'a, W> {
+    codes: &'a [W],
+    question: &'a Question<'a, W>,
+    buckets: &'a mut [u16; STRIP],
+}
+
+/// What is asked of all strips. It is stored once: if it were for each strip, by several stores, a
+/// vector of some of it would wait until all stores before these are done.
+struct Question<'a, W> {
+    classifier: &'a Classifier<W>,
     /// The bits of the codes that count.
     mask: W,
-    classifier: &'a Classifier<W>,
     /// Any code.
     reference: W,
-    /// For how many codes are of common values; these are left out then.
-    found: Option<&'a mut Counters>,
-    /// Room for the codes.
-    codes: &'a mut [W; STRIP],
-    buckets: &'a mut [u16; STRIP],
+}
+
+impl<W: Word> Vectored for Strip<'_, W> {
+    type Output = W;
+
+    /// # Safety
+    /// As [`Classify::classify`].
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> W {
+        let Question {
+            classifier,
+            mask,
+            reference,
+        } = *self.question;
+        // SAFETY: the caller's promise.
+        unsafe { classifier.by_lanes::<L>(self.codes, mask, reference, self.buckets) }
+    }
+}
+
+impl<W: Word> VectoredOrNot for Strip<'_, W> {
+    fn without(self) -> W {
+        let Question {
+            classifier,
+            mask,
+            reference,
+        } = *self.question;
+        classifier.by_scalars(self.codes, mask, reference, self.buckets)
+    }
+}
+
+/// The codes of records, to be read.
+struct Read<'a, W, P, S> {
+    source: S,
+    /// The first record's number.
+    first: usize,
+    /// Room for the codes of as many as are read.
+    codes: &'a mut [W],
     payload: PhantomData<P>,
 }
 
-impl<W: Word, P: Payload, S: Source<W, P>> Strip<'_, W, P, S> {
-    /// Finds the records' buckets, and the bits in which some code differs from the reference. Also tells
-    /// how many codes and buckets there are.
-    ///
-    /// # Safety
-    /// The source has the records, and nobody writes them now. The machine has the instructions.
-    unsafe fn classify(self, instructions: Instructions) -> (W, usize) {
-        let by_scalars = |mut strip: Self| {
-            // SAFETY: the caller's promise.
-            let varying = unsafe { strip.read() };
-            let codes = &strip.codes[..strip.range.len()];
-            strip
-                .classifier
-                .by_scalars(codes, strip.mask, strip.buckets);
-            (varying, strip.range.len())
-        };
-        match const { S::CODES } {
-            // SAFETY: the caller's promise.
-            true => unsafe { by_vectors::<W, _>(instructions, self) }.unwrap_or_else(by_scalars),
-            false => by_scalars(self),
-        }
-    }
-
-    /// Reads the codes, and finds the bits in which some differ from the reference.
+impl<W: Word, P: Payload, S: Source<W, P>> Read<'_, W, P, S> {
     #[inline(always)]
-    unsafe fn read(&mut self) -> W {
-        let mut varying = W::ZERO;
-        for (code, i) in self.codes.iter_mut().zip(self.range.clone()) {
-            // SAFETY: the caller's promise.
-            *code = unsafe { self.source.code(i) };
-            varying = varying | (*code ^ self.reference);
+    fn all(self) {
+        for (i, code) in self.codes.iter_mut().enumerate() {
+            // SAFETY: whoever has made this vouches for the records.
+            *code = unsafe { self.source.code(self.first + i) };
         }
-        varying & self.mask
     }
 }
 
-impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Strip<'_, W, P, S> {
+impl<W: Word, P: Payload, S: Source<W, P>> Vectored for Read<'_, W, P, S> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        self.all();
+    }
+}
+
+impl<W: Word, P: Payload, S: Source<W, P>> VectoredOrNot for Read<'_, W, P, S> {
+    fn without(self) {
+        self.all();
+    }
+}
+
+/// Common values, to be counted and taken out of a strip.
+struct Take<'a, W> {
+    common: &'a Common<W>,
+    codes: &'a mut [W; STRIP],
+    n: usize,
+    /// Any code.
+    reference: W,
+    found: &'a mut Counters,
+}
+
+impl<W: Word> Vectored for Take<'_, W> {
     type Output = (W, usize);
 
-    /// # Safety
-    /// As [`Strip::classify`].
+    /// The bits in which some code differs from the reference, and how many codes are left.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(mut self) -> (W, usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let varying = self.read();
-            let mut left = self.range.len();
-            if const { P::NONE }
-                && let (Some(common), Some(found)) = (self.classifier.common(), self.found)
-            {
-                left = common.take::<L, STRIP>(self.codes.as_mut_ptr().cast(), left, found);
-                self.classifier
-                    .by_lanes::<L>(self.codes, left, self.mask, self.buckets);
-            } else {
-                self.classifier
-                    .by_lanes::<L>(self.codes, STRIP, self.mask, self.buckets);
-            }
-            (varying, left)
-        }
+    unsafe fn run<L: Lanes>(self) -> (W, usize) {
+        let varying = varying(&self.codes[..self.n], self.reference);
+        let codes = self.codes.as_mut_ptr().cast();
+        // SAFETY: the caller's promise; there are as many codes.
+        let left = unsafe { self.common.take::<L, STRIP>(codes, self.n, self.found) };
+        (varying, left)
     }
+}
+
+/// The bits in which some code differs from a reference.
+#[inline(always)]
+fn varying<W: Word>(codes: &[W], reference: W) -> W {
+    let vary = |all, &code| all | (code ^ reference);
+    codes.iter().fold(W::ZERO, vary)
 }
 
 #[cfg(test)]
@@ -462,7 +566,7 @@ mod tests {
 
     use super::*;
 
-    /// By any machine, codes beyond the range go to the buckets at its ends, the others where they belong.
+    /// Codes beyond the range go to the buckets at its ends, the others where they belong.
     #[test]
     fn codes_beyond_the_range_go_to_its_ends() {
         fn width<W: Word>() {
@@ -487,12 +591,33 @@ mod tests {
                     // Alone, for one that lies beyond has all of a strip looked at again; and together.
                     let codes = near.as_flattened();
                     for codes in codes.chunks(1).chain([codes]) {
-                        let mut buckets = [0; STRIP];
-                        classifier.by_scalars(codes, W::MAX, &mut buckets);
-                        for (&code, bucket) in codes.iter().zip(buckets) {
-                            let expected = placing.of(code.max(least).min(greatest));
-                            let what = format!("{code:?} in {least:?}..={greatest:?}, {bits} bits");
-                            assert_eq!(usize::from(bucket), expected, "{what}");
+                        for (instructions, mask) in
+                            Instructions::all().flat_map(|it| [(it, W::MAX), (it, W::MAX << 2)])
+                        {
+                            let mut buckets = [0; STRIP];
+                            let strip = Strip {
+                                codes,
+                                question: &Question {
+                                    classifier: &classifier,
+                                    mask,
+                                    reference: eighth,
+                                },
+                                buckets: &mut buckets,
+                            };
+                            // SAFETY: the machine has the instructions.
+                            let varying = unsafe { by_vectors_or_not::<W, _>(instructions, strip) };
+                            let of = |&code: &W| placing.of((code & mask).max(least).min(greatest));
+                            let found = (varying, buckets[..codes.len()].to_vec());
+                            let expected = (
+                                codes
+                                    .iter()
+                                    .fold(W::ZERO, |all, &code| all | (code ^ eighth))
+                                    & mask,
+                                codes.iter().map(|code| of(code) as u16).collect(),
+                            );
+                            let what =
+                                format!("{codes:?} in {least:?}..={greatest:?}, {bits} bits");
+                            assert_eq!(found, expected, "{what}, {instructions:?}");
                         }
                     }
                 }

@@ -128,6 +128,14 @@ pub(crate) trait Keys: Sorted {
     unsafe fn places(keys: Self::Vector, placing: &Placing<Self::Word>) -> Self::Vector;
     /// Stores the lowest 32 bits of each lane.
     unsafe fn store_32(to: *mut u32, vector: Self::Vector);
+    /// Stores the places of two vectors of keys.
+    #[inline(always)]
+    unsafe fn store_places(to: *mut u32, keys: [Self::Vector; 2], placing: &Placing<Self::Word>) {
+        for (i, keys) in keys.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { Self::store_32(to.add(i * Self::LANES), Self::places(keys, placing)) }
+        }
+    }
     /// Whether there are instructions to pick payloads.
     const PICKS: bool = false;
     /// As many payloads of 4 bytes as there are lanes, each from the slot that its lane of `rows`
@@ -163,6 +171,18 @@ pub(crate) trait Lanes: Keys {
     unsafe fn xor(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Stores the lowest 16 bits of each lane.
     unsafe fn store_16(to: *mut u16, vector: Self::Vector);
+    /// Stores the lowest 16 bits of the places of two vectors of keys.
+    #[inline(always)]
+    unsafe fn store_places_16(
+        to: *mut u16,
+        keys: [Self::Vector; 2],
+        placing: &Placing<Self::Word>,
+    ) {
+        for (i, keys) in keys.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { Self::store_16(to.add(i * Self::LANES), Self::places(keys, placing)) }
+        }
+    }
     /// Numbers of 16 bits, widened to a lane each.
     unsafe fn load_16(from: *const u16) -> Self::Vector;
     /// A bit for each lane whose number, below 256, is in a set: bit `i % 64` of word `i / 64` tells of `i`.
@@ -209,6 +229,29 @@ pub(crate) trait Lanes: Keys {
     /// Compares lane `i` with lane `i ^ X`: the lesser where the highest bit of `X` is clear in
     /// `i`, the greater where it is set.
     unsafe fn cross<const X: usize>(a: Self::Vector) -> Self::Vector;
+}
+
+/// A word in all lanes, of a type that is the lanes' by another name.
+#[inline(always)]
+pub(crate) unsafe fn splat<L: Lanes, W: Word>(word: W) -> L::Vector {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe { L::splat(L::Word::truncate(word.widen())) }
+}
+
+/// A whole vector, or what is left of `count` words, and `others` in the other lanes.
+#[inline(always)]
+pub(crate) unsafe fn load_up_to<L: Lanes>(
+    from: *const L::Word,
+    count: usize,
+    others: L::Vector,
+) -> L::Vector {
+    // SAFETY: the caller vouches for the instructions, and for the words.
+    unsafe {
+        match count < L::LANES {
+            true => L::load_some(from, count, others),
+            false => L::load(from),
+        }
+    }
 }
 
 /// Work that is compiled for every kind of vectors that not every machine has.

@@ -79,16 +79,23 @@ impl<W: Word> Placing<W> {
         let mut places = [0u32; STRIP];
         for start in (0..n).step_by(STRIP) {
             let places = &mut places[..STRIP.min(n - start)];
-            let whole = places.len() - places.len() % L::LANES;
+            let (mut at, own) = (0, places.len());
             // SAFETY: there are `n` keys, and as many places as keys in a strip.
             unsafe {
                 let keys = keys.add(start);
-                for at in (0..whole).step_by(L::LANES) {
-                    let keys = L::load(keys.add(at));
-                    L::store_32(places.as_mut_ptr().add(at), L::places(keys, self));
+                let to = places.as_mut_ptr();
+                while at + 2 * L::LANES <= own {
+                    let two = [L::load(keys.add(at)), L::load(keys.add(at + L::LANES))];
+                    L::store_places(to.add(at), two, self);
+                    at += 2 * L::LANES;
                 }
-                for (at, place) in places.iter_mut().enumerate().skip(whole) {
-                    *place = self.of(keys.add(at).read()) as u32;
+                while at + L::LANES <= own {
+                    L::store_32(to.add(at), L::places(L::load(keys.add(at)), self));
+                    at += L::LANES;
+                }
+                while at < own {
+                    to.add(at).write(self.of(keys.add(at).read()) as u32);
+                    at += 1;
                 }
             }
             if !put(start, places) {

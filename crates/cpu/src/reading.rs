@@ -43,8 +43,8 @@ impl<W: Word> Reading<W> for Plain {
         stored
     }
     #[inline(always)]
-    fn keep(self, _: W, code: W) -> W {
-        code
+    fn keep(self, stored: W, _: W) -> W {
+        stored
     }
     fn after(self) -> Plain {
         Plain

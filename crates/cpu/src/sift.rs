@@ -7,7 +7,7 @@ use crate::instructions::Instructions;
 use crate::lanes::{Lanes, Vectored, by_vectors};
 
 /// The most lanes that a vector has.
-const LANES_MAX: usize = 16;
+pub(crate) const LANES_MAX: usize = 16;
 
 /// Some of the buckets.
 #[derive(Clone, Debug, Default)]

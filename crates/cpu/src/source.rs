@@ -6,6 +6,7 @@
 //! | [`Numbered`] | the caller's keys | words of a code and, below it, the key's position |
 
 use std::ops::Range;
+use std::slice::from_raw_parts;
 
 use sweepsort_core::{Coder, Word};
 
@@ -33,6 +34,14 @@ pub(crate) trait Source<W: Word, P: Payload>: Copy + Send + Sync {
     /// # Safety
     /// There are more than `i` records, and nobody writes them now.
     unsafe fn code(self, i: usize) -> W;
+    /// The codes of some records, if these lie in memory.
+    ///
+    /// # Safety
+    /// There are the records, and nobody writes them as long as the codes live.
+    unsafe fn codes<'a>(self, range: Range<usize>) -> Option<&'a [W]> {
+        let _ = range;
+        None
+    }
     /// What a move writes of record `i`, which has this code.
     ///
     /// # Safety
@@ -102,6 +111,12 @@ impl<W: Word, P: Payload, R: Reading<W>> Source<W, P> for Stored<W, P, R> {
     unsafe fn code(self, i: usize) -> W {
         // SAFETY: the caller's promise.
         self.reading.code(unsafe { self.columns.key(i) })
+    }
+    #[inline(always)]
+    unsafe fn codes<'a>(self, range: Range<usize>) -> Option<&'a [W]> {
+        let first = self.columns.keys_start().wrapping_add(range.start);
+        // SAFETY: the caller's promise; what a move leaves as it was, and what is a code then, is one now.
+        const { R::STAYS && R::CODES }.then(|| unsafe { from_raw_parts(first, range.len()) })
     }
     #[inline(always)]
     unsafe fn record(self, i: usize, code: W) -> (W, P::Held) {

@@ -226,7 +226,7 @@ pub(crate) const SHARING_READ_AGAIN: Sharing = Sharing {
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 
 /// A bucket has at least so many blocks, on average: those left half empty take room and caches.
-pub(crate) const BLOCKS_PER_BUCKET: usize = 8;
+pub(crate) const BLOCKS_PER_BUCKET: usize = 4;
 
 /// Bytes of scratch that an argsort may take for each key, beside what others may. What its words
 /// leave of them is for local sorts.

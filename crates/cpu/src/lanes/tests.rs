@@ -57,6 +57,7 @@ impl Vectored for OfMore {
         // SAFETY: the caller's promise.
         unsafe {
             of_lanes::<L>();
+            places_16::<L>();
             changes_of_lanes::<L>();
         }
     }
@@ -212,8 +213,8 @@ unsafe fn of_keys<L: Keys>() {
     }
 }
 
-/// Places of keys from the least of a range to the greatest.
-unsafe fn places<L: Keys>() {
+/// Two vectors of keys, from the least of a range to the greatest, and their places.
+fn placed<L: Keys>(check: impl Fn(&[L::Word], Placing<L::Word>, &[u32])) {
     let all = L::Word::MAX.widen();
     for (least, range) in [
         (0, all),
@@ -226,20 +227,47 @@ unsafe fn places<L: Keys>() {
             let [first, last] = [least, range].map(L::Word::truncate);
             let placing = Placing::new(first, last, places);
             for turn in 0..5 {
-                let keys: Vec<_> = words::<L>(L::LANES, turn)
+                let keys: Vec<_> = words::<L>(2 * L::LANES, turn)
                     .into_iter()
                     .map(|word| L::Word::truncate(least + word.widen() % (range + 1)))
                     .collect();
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let found = L::places(vector::<L>(&keys), &placing);
-                    is::<L>("places", found, |i| {
-                        L::Word::truncate(placing.of(keys[i]) as u128)
-                    });
-                }
+                let places: Vec<_> = keys.iter().map(|&key| placing.of(key) as u32).collect();
+                check(&keys, placing, &places);
             }
         }
     }
+}
+
+/// Places of keys.
+unsafe fn places<L: Keys>() {
+    placed::<L>(|keys, placing, expected| {
+        let mut found = vec![0; expected.len()];
+        let (one, two) = keys.split_at(L::LANES);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let two = [vector::<L>(one), vector::<L>(two)];
+            is::<L>("places", L::places(two[0], &placing), |i| {
+                L::Word::truncate(expected[i].into())
+            });
+            L::store_places(found.as_mut_ptr(), two, &placing);
+        }
+        assert_eq!(found, expected, "store_places, {}", type_name::<L>());
+    });
+}
+
+/// Their lowest 16 bits.
+unsafe fn places_16<L: Lanes>() {
+    placed::<L>(|keys, placing, expected| {
+        let expected: Vec<_> = expected.iter().map(|&place| place as u16).collect();
+        let mut found = vec![0; expected.len()];
+        let (one, two) = keys.split_at(L::LANES);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let two = [vector::<L>(one), vector::<L>(two)];
+            L::store_places_16(found.as_mut_ptr(), two, &placing);
+        }
+        assert_eq!(found, expected, "store_places_16, {}", type_name::<L>());
+    });
 }
 
 /// Payloads of some of `R` slots.

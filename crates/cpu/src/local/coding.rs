@@ -2,7 +2,7 @@
 
 use sweepsort_core::{Coder, Word};
 
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, splat};
 
 /// What is compared of keys.
 pub(super) trait Coding<L: Lanes>: Copy {
@@ -67,13 +67,6 @@ impl<L: Lanes> Coded<L> {
             L::xor(words, L::and(negative, self.float_mask))
         }
     }
-}
-
-/// A word in all lanes.
-#[inline(always)]
-unsafe fn splat<L: Lanes, W: Word>(word: W) -> L::Vector {
-    // SAFETY: the caller vouches for the instructions.
-    unsafe { L::splat(L::Word::truncate(word.widen())) }
 }
 
 impl<L: Lanes> Coding<L> for Coded<L> {

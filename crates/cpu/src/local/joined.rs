@@ -24,7 +24,7 @@ use super::network::by_rows;
 use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
 use super::whole::sorted_to;
 use crate::fetch::LINE;
-use crate::lanes::{Lanes, Sorted, Vectored};
+use crate::lanes::{Lanes, Sorted, Vectored, load_up_to};
 use crate::payload::{Nothing, Payload};
 use crate::pieces::Ahead;
 use crate::placing::{Placing, STRIP};
@@ -76,13 +76,19 @@ impl<W: Word, P: Payload> Joined<'_, W, P> {
                     let own = STRIP.min(n - start);
                     let now = records.wrapping_add(start * size_of::<L::Word>());
                     let meanwhile = self.0.meanwhile(&mut ahead, own, now);
-                    for at in (0..own).step_by(L::LANES) {
-                        let words = L::load_some(words.add(start + at), own - at, base);
-                        let keys = L::and(words, low);
-                        L::store_32(places.as_mut_ptr().add(at), L::places(keys, &placing));
-                        let keys = L::shl(L::sub(keys, base), KEY_SHIFT);
-                        let words = L::or(keys, L::shr(words, HALF));
-                        L::store(joined.as_mut_ptr().add(at).cast(), words);
+                    for first in (0..own).step_by(2 * L::LANES) {
+                        let mut keys = [base; 2];
+                        for (i, key) in keys.iter_mut().enumerate() {
+                            let at = first + i * L::LANES;
+                            let (words, left) =
+                                (words.wrapping_add(start + at), own.saturating_sub(at));
+                            let words = load_up_to::<L>(words, left, base);
+                            *key = L::and(words, low);
+                            let above = L::shl(L::sub(*key, base), KEY_SHIFT);
+                            let words = L::or(above, L::shr(words, HALF));
+                            L::store(joined.as_mut_ptr().add(at).cast(), words);
+                        }
+                        L::store_places(places.as_mut_ptr().add(first), keys, &placing);
                     }
                     let joined = joined.as_ptr();
                     let word = |i| (*joined.add(i), ());

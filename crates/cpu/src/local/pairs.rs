@@ -169,10 +169,11 @@ impl<W: Word, P: Payload> Pairs<'_, W, P> {
                         let record = records.add(i * Room::<W, P>::BYTES);
                         *key = Room::<L::Word, P>::key(record);
                     }
-                    for i in (0..own).step_by(L::LANES) {
-                        let keys = L::load(keys.as_ptr().add(i));
-                        let places = L::places(keys, &numbering.placing);
-                        L::store_32(numbers.as_mut_ptr().add(i), places);
+                    for i in (0..own).step_by(2 * L::LANES) {
+                        let keys = keys.as_ptr().add(i);
+                        let keys = [L::load(keys), L::load(keys.add(L::LANES))];
+                        let to = numbers.as_mut_ptr().add(i);
+                        L::store_places(to, keys, &numbering.placing);
                     }
                     for i in (0..own).step_by(lanes) {
                         let places = L::Numbers::load(numbers.as_ptr().add(i));

@@ -239,16 +239,15 @@ impl Keys for Half64 {
         splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
         load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u64>) -> __m256i {
-            let distance = Self::sub(keys, Self::splat(placing.least));
-            let distance = _mm256_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
-            let distance = _mm256_srli_epi64::<32>(distance);
-            let scale = _mm256_set1_epi64x(placing.scale as i64);
-            _mm256_srli_epi64::<32>(products_256(distance, scale))
+            _mm256_srli_epi64::<32>(scaled(keys, placing))
         }
         store_32(to: *mut u32, vector: __m256i) {
             let even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
             let words = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(vector, even));
             _mm_storeu_si128(to.cast(), words)
+        }
+        store_places(to: *mut u32, keys: [__m256i; 2], placing: &Placing<u64>) {
+            Half32::store(to, places_of_two(keys, placing))
         }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -291,6 +290,9 @@ impl Lanes for Half64 {
                 _mm256_extracti128_si256::<1>(lowest),
             );
             _mm_storel_epi64(to.cast(), halves)
+        }
+        store_places_16(to: *mut u16, keys: [__m256i; 2], placing: &Placing<u64>) {
+            Half32::store_16(to, places_of_two(keys, placing))
         }
         load_16(from: *const u16) -> __m256i {
             _mm256_cvtepu16_epi64(_mm_loadl_epi64(from.cast()))
@@ -368,6 +370,31 @@ impl Lanes for Half64 {
     // Four lanes are too few: to gather a level's bounds took twice as long.
     unsafe fn search(_: &Tree<u64>, _: *const u64, _: usize, _: *mut u8) -> usize {
         0
+    }
+}
+
+/// The places of keys in the upper half of each lane.
+#[inline(always)]
+unsafe fn scaled(keys: __m256i, placing: &Placing<u64>) -> __m256i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let distance = Half64::sub(keys, Half64::splat(placing.least));
+        let distance = _mm256_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
+        let distance = _mm256_srli_epi64::<32>(distance);
+        products_256(distance, Half64::splat(placing.scale))
+    }
+}
+
+/// The places of two vectors of keys, in lanes of 32 bits.
+#[inline(always)]
+unsafe fn places_of_two(keys: [__m256i; 2], placing: &Placing<u64>) -> __m256i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let a = _mm256_castsi256_ps(scaled(keys[0], placing));
+        let b = _mm256_castsi256_ps(scaled(keys[1], placing));
+        // Within both halves of the vectors those of one before those of the other; then the halves.
+        let upper = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+        _mm256_permute4x64_epi64::<0b11_01_10_00>(upper)
     }
 }
 

@@ -283,14 +283,15 @@ impl Keys for Wide64 {
         splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
         load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u64>) -> __m512i {
-            let distance = Self::sub(keys, Self::splat(placing.least));
-            let distance = _mm512_sll_epi64(distance, _mm_cvtsi32_si128(placing.zeros as i32));
-            let distance = _mm512_srli_epi64::<32>(distance);
-            let scale = _mm512_set1_epi64(placing.scale as i64);
-            _mm512_srli_epi64::<32>(products_512(distance, scale))
+            _mm512_srli_epi64::<32>(scaled(keys, placing))
         }
         store_32(to: *mut u32, vector: __m512i) {
             _mm256_storeu_si256(to.cast(), _mm512_cvtepi64_epi32(vector))
+        }
+        store_places(to: *mut u32, keys: [__m512i; 2], placing: &Placing<u64>) {
+            let [a, b] = [scaled(keys[0], placing), scaled(keys[1], placing)];
+            let upper = _mm512_loadu_si512(UPPER.as_ptr().cast());
+            _mm512_storeu_si512(to.cast(), _mm512_permutex2var_epi32(a, upper, b))
         }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -353,6 +354,12 @@ impl Lanes for Wide64 {
         xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         store_16(to: *mut u16, vector: __m512i) {
             _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
+        }
+        store_places_16(to: *mut u16, keys: [__m512i; 2], placing: &Placing<u64>) {
+            let [a, b] = [scaled(keys[0], placing), scaled(keys[1], placing)];
+            let upper = _mm512_castsi256_si512(_mm256_loadu_si256(UPPER_16.as_ptr().cast()));
+            let places = _mm512_permutex2var_epi16(a, upper, b);
+            _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(places))
         }
         load_16(from: *const u16) -> __m512i {
             _mm512_cvtepu16_epi64(_mm_loadu_si128(from.cast()))
@@ -427,6 +434,40 @@ impl Lanes for Wide64 {
             let b = Self::swap::<X>(a);
             _mm512_mask_ternarylogic_epi64::<OTHER>(_mm512_min_epu64(a, b), const { upper(X) as u8 }, a, b)
         }
+    }
+}
+
+/// The upper halves of 64 bits, of two vectors: first those of one, then those of the other,
+static UPPER: [u32; 16] = {
+    let mut upper = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        upper[i] = 2 * i as u32 + 1;
+        i += 1;
+    }
+    upper
+};
+/// and the lower 16 bits of these.
+static UPPER_16: [u16; 16] = {
+    let mut upper = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        upper[i] = 2 * UPPER[i] as u16;
+        i += 1;
+    }
+    upper
+};
+
+/// The places of keys in the upper half of each lane. In its distance a key's upper 32 bits behind
+/// the zeros become the lower half by going round.
+#[inline(always)]
+unsafe fn scaled(keys: __m512i, placing: &Placing<u64>) -> __m512i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let distance = Wide64::sub(keys, Wide64::splat(placing.least));
+        let round = Wide64::splat(u64::from(placing.zeros) + 32);
+        let scale = Wide64::splat(placing.scale);
+        products_512(_mm512_rolv_epi64(distance, round), scale)
     }
 }
 
