@@ -377,7 +377,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         unsafe {
             match self.blocks.next_line {
                 NextLine::Near => self.run_by(stretch, open, |_| {}, fetch_near),
-                NextLine::Far => self.run_by(stretch, open, |_| {}, fetch_far),
+                NextLine::Far => self.run_by(stretch, open, |_| {}, Room::<W, P>::fetch_some_far),
                 NextLine::FarThenNear => self.run_by(stretch, open, prefetch, fetch_far),
                 NextLine::ToWrite => self.run_by(stretch, open, |_| {}, fetch_to_write),
             }
@@ -391,7 +391,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         stretch: Range<usize>,
         open: &mut Open<W>,
         fetch_own: impl Fn(*const u8) + Copy,
-        fetch_next: impl Fn(*const u8) + Copy,
+        fetch_next: impl Fn(usize, *const u8) + Copy,
     ) {
         open.run(&stretch);
         let (source, room) = (self.classify.source, self.room);

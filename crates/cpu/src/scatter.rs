@@ -70,9 +70,9 @@ impl Places {
 pub(crate) enum NextLine {
     /// See [`fetch_near`].
     Near,
-    /// See [`fetch_far`].
+    /// See [`fetch_far`]; for some records.
     Far,
-    /// Likewise; and a record's own line to the first level cache, some records before it is written.
+    /// The same for all records; and a record's own line to the first level cache, some records before it is written.
     FarThenNear,
     /// See [`fetch_to_write`].
     ToWrite,
@@ -81,27 +81,43 @@ pub(crate) enum NextLine {
 /// To the first level cache, since stores that miss it wait, when half of a line is written: if it
 /// were a whole one, half of all lines that are held would wait, and fill that cache.
 #[inline(always)]
-pub(crate) fn fetch_near(record: *const u8) {
+pub(crate) fn fetch_near(_: usize, record: *const u8) {
     prefetch(record.wrapping_add(LINE / 2));
 }
 
 /// To the second level cache, a line ahead. The first one keeps what is written now.
 #[inline(always)]
-pub(crate) fn fetch_far(record: *const u8) {
+pub(crate) fn fetch_far(_: usize, record: *const u8) {
     prefetch_second(record.wrapping_add(LINE));
 }
 
 /// As near, from other cores' caches.
 #[inline(always)]
-pub(crate) fn fetch_to_write(record: *const u8) {
+pub(crate) fn fetch_to_write(_: usize, record: *const u8) {
     prefetch_to_write(record.wrapping_add(LINE / 2));
 }
 
 impl<W: Word, P: Payload> Room<W, P> {
+    /// One record in so many fetches its bucket's next line. A line has four times as many, or more,
+    /// unless all do: one line of a hundred is not fetched, and is waited for.
+    const FETCHES_ONE_IN: usize = match Self::BYTES {
+        ..=4 if P::NONE => 4,
+        ..=8 if P::NONE || Self::BESIDE => 2,
+        _ => 1,
+    };
+
+    /// As [`fetch_far`], for one record in [some](Self::FETCHES_ONE_IN).
+    #[inline(always)]
+    pub(crate) fn fetch_some_far(at: usize, record: *const u8) {
+        if at.is_multiple_of(Self::FETCHES_ONE_IN) {
+            fetch_far(at, record);
+        }
+    }
+
     /// Puts records, of which there are buckets and codes, to the next places of their buckets:
     /// `take(bucket)` gives that place, `store(i, code, place)` puts the `i`-th record there.
-    /// Before each [`TOGETHER`] from `i` on, `before(i)`; and after each record, `fetch_next` with
-    /// where it lies.
+    /// Before each [`TOGETHER`] from `i` on, `before(i)`; and after each of these, `fetch_next` with
+    /// its number among them and where it lies.
     #[inline(always)]
     pub(crate) fn put_all(
         self,
@@ -110,12 +126,8 @@ impl<W: Word, P: Payload> Room<W, P> {
         mut take: impl FnMut(u16) -> usize,
         store: impl Fn(usize, W, usize),
         before: impl Fn(usize),
-        fetch_next: impl Fn(*const u8),
+        fetch_next: impl Fn(usize, *const u8),
     ) {
-        let put = |i, code, place| {
-            store(i, code, place);
-            self.prefetch_bytes(place, 0, &fetch_next);
-        };
         let (groups, rest) = buckets.as_chunks::<TOGETHER>();
         let (codes, codes_rest) = codes.as_chunks::<TOGETHER>();
         let mut i = 0;
@@ -123,13 +135,14 @@ impl<W: Word, P: Payload> Room<W, P> {
             before(i);
             // One by one: out of an array as one word, each would be shifted.
             let places: [usize; TOGETHER] = array::from_fn(|i| take(buckets[i]));
-            for (place, &code) in places.into_iter().zip(codes) {
-                put(i, code, place);
+            for (at, (place, &code)) in places.into_iter().zip(codes).enumerate() {
+                store(i, code, place);
+                self.prefetch_bytes(place, 0, |record| fetch_next(at, record));
                 i += 1;
             }
         }
         for (&bucket, &code) in rest.iter().zip(codes_rest) {
-            put(i, code, take(bucket));
+            store(i, code, take(bucket));
             i += 1;
         }
     }
@@ -151,7 +164,7 @@ pub(crate) unsafe fn scatter<W: Word, P: Payload, S: Source<W, P>>(
     unsafe {
         match stores_wait() {
             true => scatter_by(classify, chunk, to, places, fetch_near),
-            false => scatter_by(classify, chunk, to, places, fetch_far),
+            false => scatter_by(classify, chunk, to, places, Room::<W, P>::fetch_some_far),
         }
     }
 }
@@ -162,7 +175,7 @@ unsafe fn scatter_by<W: Word, P: Payload, S: Source<W, P>>(
     chunk: &Chunk<W>,
     to: Room<W, P>,
     places: &Places,
-    fetch_next: impl Fn(*const u8),
+    fetch_next: impl Fn(usize, *const u8),
 ) {
     let mut at = [0; BUCKETS];
     let mut next = [0; BUCKETS];
