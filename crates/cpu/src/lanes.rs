@@ -24,6 +24,9 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+/// The most lanes that a vector of words of 32 bits, or more, has.
+pub(crate) const LANES_MAX: usize = 16;
+
 /// Vectors that a network sorts: its columns are lanes.
 ///
 /// # Safety

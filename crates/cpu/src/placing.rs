@@ -2,10 +2,11 @@
 
 use sweepsort_core::Word;
 
-use crate::lanes::Keys;
+use crate::lanes::{Keys, LANES_MAX};
 
-/// Keys whose places are computed together, at most.
+/// Keys whose places are computed together, at most: by whole vectors, two at a time.
 pub(crate) const STRIP: usize = 256;
+const _: () = assert!(STRIP.is_multiple_of(2 * LANES_MAX));
 
 /// Which of some places a key goes to, greater keys to later ones.
 #[derive(Clone, Copy)]

@@ -4,10 +4,7 @@ use sweepsort_core::Word;
 
 use crate::histogram::{BUCKETS, Counters};
 use crate::instructions::Instructions;
-use crate::lanes::{Lanes, Vectored, by_vectors};
-
-/// The most lanes that a vector has.
-pub(crate) const LANES_MAX: usize = 16;
+use crate::lanes::{LANES_MAX, Lanes, Vectored, by_vectors};
 
 /// Some of the buckets.
 #[derive(Clone, Debug, Default)]

@@ -24,12 +24,10 @@ use sweepsort_core::Word;
 use super::coding::{Codes, Coding};
 use super::network;
 use crate::instructions::logic_pays;
-use crate::lanes::Lanes;
+use crate::lanes::{LANES_MAX, Lanes};
 
 /// The most rows.
 const ROWS: usize = 16;
-/// The most lanes of a vector.
-const LANES_MAX: usize = 16;
 
 /// The most keys of a block, by any lanes.
 pub(super) const MOST: usize = ROWS * LANES_MAX;

@@ -11,7 +11,7 @@ use std::slice;
 use sweepsort_core::Word;
 
 use crate::fetch::{LINE, prefetch};
-use crate::lanes::{Keys, Sorted};
+use crate::lanes::{Keys, LANES_MAX, Sorted};
 use crate::payload::Payload;
 use crate::pieces::{Ahead, Pieces};
 use crate::placing::{Placing, STRIP};
@@ -21,10 +21,8 @@ use crate::tuning::{BIN_MEAN, BIN_MEAN_MAX, FETCHED_LATER};
 pub(super) const ROWS: usize = 32;
 /// Bits of a row's number.
 pub(super) const ROW_BITS: u32 = ROWS.ilog2();
-/// Bins are sorted by the vector: at most as many as the widest one has lanes of 32 bits.
-pub(super) const LANES_MAX: usize = 16;
-/// There are a multiple of so many bins: as many as the widest one has lanes of 16 bits, for
-/// [halves](super::halves).
+/// There are a multiple of so many bins, which are sorted by the vector: as many as the widest one
+/// has lanes of 16 bits, for [halves](super::halves).
 pub(super) const BINS_TOGETHER: usize = 2 * LANES_MAX;
 /// The fewest bins: one then spans few enough keys for a row's number to find room in a word.
 const BINS_MIN: usize = 64;

@@ -12,9 +12,9 @@ use sweepsort_core::Word;
 use super::bases::{self, Bases};
 use super::bins::{Collect, twelve_rows};
 use super::network::{self, by_rows};
-use super::slots::{LANES_MAX, ROW_BITS, ROWS, Slots};
+use super::slots::{ROW_BITS, ROWS, Slots};
 use crate::columns::Columns;
-use crate::lanes::{Keys, Sorted};
+use crate::lanes::{Keys, LANES_MAX, Sorted};
 use crate::payload::Payload;
 use crate::placing::Placing;
 
