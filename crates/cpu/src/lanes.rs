@@ -109,6 +109,7 @@ pub(crate) trait Keys: Sorted {
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn and(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn or(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    unsafe fn xor(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Shifted up by fewer bits than a lane has.
     unsafe fn shl(a: Self::Vector, bits: u32) -> Self::Vector;
     /// Shifted down.
@@ -137,6 +138,20 @@ pub(crate) trait Keys: Sorted {
         for (i, keys) in keys.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { Self::store_32(to.add(i * Self::LANES), Self::places(keys, placing)) }
+        }
+    }
+    /// Stores the lowest 16 bits of each lane.
+    unsafe fn store_16(to: *mut u16, vector: Self::Vector);
+    /// Stores the lowest 16 bits of the places of two vectors of keys.
+    #[inline(always)]
+    unsafe fn store_places_16(
+        to: *mut u16,
+        keys: [Self::Vector; 2],
+        placing: &Placing<Self::Word>,
+    ) {
+        for (i, keys) in keys.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { Self::store_16(to.add(i * Self::LANES), Self::places(keys, placing)) }
         }
     }
     /// Whether there are instructions to pick payloads.
@@ -171,21 +186,6 @@ pub(crate) trait Keys: Sorted {
 
 /// One kind of vectors that a machine may have.
 pub(crate) trait Lanes: Keys {
-    unsafe fn xor(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Stores the lowest 16 bits of each lane.
-    unsafe fn store_16(to: *mut u16, vector: Self::Vector);
-    /// Stores the lowest 16 bits of the places of two vectors of keys.
-    #[inline(always)]
-    unsafe fn store_places_16(
-        to: *mut u16,
-        keys: [Self::Vector; 2],
-        placing: &Placing<Self::Word>,
-    ) {
-        for (i, keys) in keys.into_iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { Self::store_16(to.add(i * Self::LANES), Self::places(keys, placing)) }
-        }
-    }
     /// Numbers of 16 bits, widened to a lane each.
     unsafe fn load_16(from: *const u16) -> Self::Vector;
     /// A bit for each lane whose number, below 256, is in a set: bit `i % 64` of word `i / 64` tells of `i`.
@@ -236,7 +236,7 @@ pub(crate) trait Lanes: Keys {
 
 /// A word in all lanes, of a type that is the lanes' by another name.
 #[inline(always)]
-pub(crate) unsafe fn splat<L: Lanes, W: Word>(word: W) -> L::Vector {
+pub(crate) unsafe fn splat<L: Keys, W: Word>(word: W) -> L::Vector {
     // SAFETY: the caller vouches for the instructions.
     unsafe { L::splat(L::Word::truncate(word.widen())) }
 }
@@ -309,6 +309,17 @@ pub(crate) unsafe fn by_any_vectors<W: Word, T: AnyVectored>(
             Ok(done) => return Ok(done),
             Err(ByLanes(work)) => work,
         };
+        by_vectors_of_any::<W, _>(work)
+    }
+}
+
+/// The same by vectors that every machine has, whatever else there is.
+///
+/// # Safety
+/// What the work itself wants is given.
+pub(crate) unsafe fn by_vectors_of_any<W: Word, T: AnyVectored>(work: T) -> Result<T::Output, T> {
+    // SAFETY: the caller's promise.
+    unsafe {
         if const { T::ANY && matches!(W::WIDTH, Width::W32) } {
             return Ok(work.run::<any::Any32>());
         }

@@ -14,10 +14,15 @@ use sweepsort_core::Word;
 
 use super::Classifier;
 use crate::histogram::Counters;
-use crate::lanes::{LANES_MAX, Lanes, Vectored, VectoredOrNot, load_up_to, splat};
+use crate::lanes::{
+    AnyVectored, Keys, LANES_MAX, Lanes, Sorted, Vectored, VectoredOrNot, by_vectors_of_any,
+    load_up_to, splat,
+};
 use crate::payload::Payload;
+use crate::placing::Placing;
 use crate::sift::Common;
 use crate::source::Source;
+use crate::splitters::Splitters;
 
 /// Records whose buckets are found together.
 pub(super) const STRIP: usize = 256;
@@ -48,91 +53,145 @@ pub(super) struct Question<'a, W> {
 }
 
 impl<W: Word> Question<'_, W> {
-    /// The buckets of some codes, by vectors for words as wide. Returns the bits in which some code
-    /// differs from the reference.
+    /// The buckets of some codes, which are even stretches of a range. Returns the bits in which
+    /// some code differs from the reference.
     ///
     /// # Safety
-    /// The machine has the lanes' instructions.
+    /// The machine has the lanes' instructions, of words as wide.
     #[inline(always)]
-    unsafe fn by_lanes<L: Lanes>(&self, codes: &[W], buckets: &mut [u16; STRIP]) -> W {
-        const { assert!(STRIP.is_multiple_of(2 * LANES_MAX)) };
+    unsafe fn even<L: Keys>(
+        &self,
+        [least, greatest]: [W; 2],
+        placing: &Placing<W>,
+        codes: &[W],
+        buckets: &mut [u16; STRIP],
+    ) -> W {
+        // Whether an instruction tells the lesser of two words. If not, codes beyond the range are
+        // only noticed: they are rare.
+        let clamps = const { <L::Alone as Sorted>::ALL };
+        let n = codes.len();
+        assert!(n <= STRIP);
+        let whole = n - n % (2 * L::LANES);
+        let most = greatest.wrapping_sub(least);
+        let is_half = most & W::TOP != W::ZERO;
+        let mut lanes = [[L::Word::ZERO; LANES_MAX]; 2];
+        // SAFETY: there are as many codes, and buckets for them.
+        unsafe {
+            let from: *const L::Word = codes.as_ptr().cast();
+            let placing = placing.cast::<L::Word>();
+            let [mask, reference] = [self.mask, self.reference].map(|word| splat::<L, W>(word));
+            let [first, last, most] = [least, greatest, most].map(|word| splat::<L, W>(word));
+            let none = L::splat(L::Word::ZERO);
+            let (mut varying, mut beyond) = (none, none);
+            for at in (0..whole).step_by(2 * L::LANES) {
+                let mut two = [first; 2];
+                for (i, two) in two.iter_mut().enumerate() {
+                    let codes = L::load(from.add(at + i * L::LANES));
+                    varying = L::or(varying, L::xor(codes, reference));
+                    *two = L::and(codes, mask);
+                    if clamps {
+                        *two = L::min(L::max(*two, first), last);
+                    } else {
+                        beyond = L::or(beyond, exceeds::<L>(L::sub(*two, first), most, is_half));
+                    }
+                }
+                L::store_places_16(buckets.as_mut_ptr().add(at), two, &placing);
+            }
+            L::store(lanes[0].as_mut_ptr(), varying);
+            L::store(lanes[1].as_mut_ptr(), beyond);
+        }
+        let [varying, beyond]: [W; 2] = lanes.map(|lanes| any_of(lanes));
+        let left = if beyond & W::TOP == W::ZERO { whole } else { 0 };
+        let (codes, buckets) = (&codes[left..], &mut buckets[left..]);
+        (varying & self.mask) | self.even_by_scalars([least, greatest], placing, codes, buckets)
+    }
+
+    /// The same without vectors.
+    fn even_by_scalars(
+        &self,
+        [least, greatest]: [W; 2],
+        placing: &Placing<W>,
+        codes: &[W],
+        buckets: &mut [u16],
+    ) -> W {
+        for (bucket, &code) in buckets.iter_mut().zip(codes) {
+            *bucket = placing.of((code & self.mask).max(least).min(greatest)) as u16;
+        }
+        varying(codes, self.reference) & self.mask
+    }
+
+    /// The same of buckets that a sample parts, by vectors.
+    ///
+    /// # Safety
+    /// As [`even`](Self::even).
+    #[inline(always)]
+    unsafe fn sampled<L: Lanes>(
+        &self,
+        splitters: &Splitters<W>,
+        codes: &[W],
+        buckets: &mut [u16; STRIP],
+    ) -> W {
+        const { assert!(STRIP.is_multiple_of(LANES_MAX)) };
         let n = codes.len();
         assert!(n <= STRIP);
         let mut lanes = [L::Word::ZERO; LANES_MAX];
-        // SAFETY: there are as many codes, and buckets for whole vectors.
+        let mut masked = [MaybeUninit::<L::Word>::uninit(); STRIP];
+        let mut below = [0u8; STRIP];
+        // SAFETY: there are as many codes, and room for whole vectors.
         unsafe {
             let codes: *const L::Word = codes.as_ptr().cast();
-            let (mask, reference) = (splat::<L, W>(self.mask), splat::<L, W>(self.reference));
+            let [mask, reference] = [self.mask, self.reference].map(|word| splat::<L, W>(word));
             let mut varying = L::splat(L::Word::ZERO);
-            match self.classifier {
-                Classifier::Even { range, placing, .. } => {
-                    let placing = placing.cast::<L::Word>();
-                    let [least, greatest] = [splat::<L, W>(range[0]), splat::<L, W>(range[1])];
-                    for at in (0..n).step_by(2 * L::LANES) {
-                        let mut two = [least; 2];
-                        for (i, two) in two.iter_mut().enumerate() {
-                            let at = at + i * L::LANES;
-                            let left = n.saturating_sub(at);
-                            let codes = load_up_to::<L>(codes.wrapping_add(at), left, reference);
-                            varying = L::or(varying, L::xor(codes, reference));
-                            *two = L::min(L::max(L::and(codes, mask), least), greatest);
-                        }
-                        L::store_places_16(buckets.as_mut_ptr().add(at), two, &placing);
-                    }
-                }
-                Classifier::Sampled(splitters) => {
-                    let mut masked = [MaybeUninit::<L::Word>::uninit(); STRIP];
-                    for at in (0..n).step_by(L::LANES) {
-                        let codes = load_up_to::<L>(codes.add(at), n - at, reference);
-                        varying = L::or(varying, L::xor(codes, reference));
-                        L::store(masked.as_mut_ptr().add(at).cast(), L::and(codes, mask));
-                    }
-                    let splitters = splitters.cast::<L::Word>();
-                    let mut below = [0u8; STRIP];
-                    let n = n.next_multiple_of(L::LANES);
-                    splitters.strip::<L>(masked.as_ptr().cast(), n, below.as_mut_ptr());
-                    *buckets = below.map(u16::from);
-                }
+            for at in (0..n).step_by(L::LANES) {
+                let codes = load_up_to::<L>(codes.add(at), n - at, reference);
+                varying = L::or(varying, L::xor(codes, reference));
+                L::store(masked.as_mut_ptr().add(at).cast(), L::and(codes, mask));
             }
+            let n = n.next_multiple_of(L::LANES);
+            let splitters = splitters.cast::<L::Word>();
+            splitters.strip::<L>(masked.as_ptr().cast(), n, below.as_mut_ptr());
             L::store(lanes.as_mut_ptr(), L::and(varying, mask));
         }
-        let varying = lanes
-            .into_iter()
-            .fold(L::Word::ZERO, |all, lane| all | lane);
-        W::truncate(varying.widen())
+        *buckets = below.map(u16::from);
+        any_of(lanes)
     }
 
-    /// The same, by any machine.
-    fn by_scalars(&self, codes: &[W], buckets: &mut [u16; STRIP]) -> W {
-        let mask = self.mask;
-        match self.classifier {
-            Classifier::Even { range, placing, .. } => {
-                let [least, greatest] = *range;
-                let most = greatest.wrapping_sub(least);
-                let mut beyond = W::ZERO;
-                for (bucket, &code) in buckets.iter_mut().zip(codes) {
-                    // What lies below is far above then.
-                    let distance = (code & mask).wrapping_sub(least);
-                    beyond = beyond | borrow(most, distance);
-                    *bucket = placing.of_distance(distance) as u16;
-                }
-                if beyond & W::TOP != W::ZERO {
-                    for (bucket, &code) in buckets.iter_mut().zip(codes) {
-                        *bucket = placing.of((code & mask).max(least).min(greatest)) as u16;
-                    }
-                }
-            }
-            Classifier::Sampled(splitters) => {
-                let (mut masked, mut below) = ([W::ZERO; STRIP], [0u8; STRIP]);
-                let masked = &mut masked[..codes.len()];
-                for (masked, &code) in masked.iter_mut().zip(codes) {
-                    *masked = code & mask;
-                }
-                splitters.strip_portable(masked, &mut below[..codes.len()]);
-                *buckets = below.map(u16::from);
-            }
+    /// The same without vectors.
+    fn sampled_by_scalars(
+        &self,
+        splitters: &Splitters<W>,
+        codes: &[W],
+        buckets: &mut [u16; STRIP],
+    ) -> W {
+        let (mut masked, mut below) = ([W::ZERO; STRIP], [0u8; STRIP]);
+        let masked = &mut masked[..codes.len()];
+        for (masked, &code) in masked.iter_mut().zip(codes) {
+            *masked = code & self.mask;
         }
-        varying(codes, self.reference) & mask
+        splitters.strip_portable(masked, &mut below[..codes.len()]);
+        *buckets = below.map(u16::from);
+        varying(codes, self.reference) & self.mask
+    }
+}
+
+/// The bits that some lane has.
+#[inline(always)]
+fn any_of<L: Word, W: Word>(lanes: [L; LANES_MAX]) -> W {
+    let all = lanes.into_iter().fold(L::ZERO, |all, lane| all | lane);
+    W::truncate(all.widen())
+}
+
+/// The top bit of each lane tells whether a distance is above the greatest, `is_half` if that has
+/// its own top bit set. (Without instructions that compare words so wide, that takes fewer.)
+#[inline(always)]
+unsafe fn exceeds<L: Keys>(distance: L::Vector, most: L::Vector, is_half: bool) -> L::Vector {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let left = L::sub(most, distance);
+        match is_half {
+            true => L::and(distance, left),
+            false => L::or(distance, left),
+        }
     }
 }
 
@@ -142,14 +201,53 @@ impl<W: Word> Vectored for Strip<'_, W> {
     /// The bits in which some code differs from the reference.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> W {
+        let (question, codes, buckets) = (self.question, self.codes, self.buckets);
         // SAFETY: the caller's promise.
-        unsafe { self.question.by_lanes::<L>(self.codes, self.buckets) }
+        unsafe {
+            match question.classifier {
+                Classifier::Even { range, placing, .. } => {
+                    question.even::<L>(*range, placing, codes, buckets)
+                }
+                Classifier::Sampled(splitters) => question.sampled::<L>(splitters, codes, buckets),
+            }
+        }
+    }
+}
+
+impl<W: Word> AnyVectored for Strip<'_, W> {
+    type Output = W;
+
+    #[inline(always)]
+    unsafe fn run<L: Keys>(self) -> W {
+        match self.question.classifier {
+            // SAFETY: the caller's promise.
+            Classifier::Even { range, placing, .. } => unsafe {
+                let (codes, buckets) = (self.codes, self.buckets);
+                self.question.even::<L>(*range, placing, codes, buckets)
+            },
+            Classifier::Sampled(_) => self.by_scalars(),
+        }
+    }
+}
+
+impl<W: Word> Strip<'_, W> {
+    fn by_scalars(self) -> W {
+        let (question, codes, buckets) = (self.question, self.codes, self.buckets);
+        match question.classifier {
+            Classifier::Even { range, placing, .. } => {
+                question.even_by_scalars(*range, placing, codes, buckets)
+            }
+            Classifier::Sampled(splitters) => {
+                question.sampled_by_scalars(splitters, codes, buckets)
+            }
+        }
     }
 }
 
 impl<W: Word> VectoredOrNot for Strip<'_, W> {
     fn without(self) -> W {
-        self.question.by_scalars(self.codes, self.buckets)
+        // SAFETY: every machine has the instructions.
+        unsafe { by_vectors_of_any::<W, _>(self) }.unwrap_or_else(Strip::by_scalars)
     }
 }
 
@@ -219,13 +317,6 @@ fn varying<W: Word>(codes: &[W], reference: W) -> W {
     codes.iter().fold(W::ZERO, vary)
 }
 
-/// The top bit tells whether `b` is above `a`. (By vectors that have no comparison of words so wide
-/// it takes fewer instructions than what they make of one.)
-#[inline(always)]
-fn borrow<W: Word>(a: W, b: W) -> W {
-    (!a & b) | ((!a | b) & a.wrapping_sub(b))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,15 +345,17 @@ mod tests {
                     let near = [least, greatest, W::ZERO, W::MAX, W::TOP, W::MAX >> 2];
                     let near =
                         near.map(|code| [code.wrapping_sub(one), code, code.wrapping_add(one)]);
-                    // Alone, for one that lies beyond has all of a strip looked at again; and together.
+                    // Alone, for one that lies beyond may have all of a strip looked at again; and together.
                     let codes = near.as_flattened();
-                    for codes in codes.chunks(1).chain([codes]) {
+                    let alone = codes.iter().map(|&code| vec![code; 2 * LANES_MAX + 1]);
+                    let together = codes.repeat(STRIP / codes.len());
+                    for codes in alone.chain([together]) {
                         for (instructions, mask) in
                             Instructions::all().flat_map(|it| [(it, W::MAX), (it, W::MAX << 2)])
                         {
                             let mut buckets = [0; STRIP];
                             let strip = Strip {
-                                codes,
+                                codes: &codes,
                                 question: &Question {
                                     classifier: &classifier,
                                     mask,

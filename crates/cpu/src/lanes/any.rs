@@ -40,6 +40,23 @@ unsafe fn write<T: Copy>(to: *mut impl Sized, value: T) {
     unsafe { to.cast::<T>().write_unaligned(value) }
 }
 
+/// Which of a word's two halves is the lower one.
+const LOW: usize = if cfg!(target_endian = "big") { 1 } else { 0 };
+
+/// The places of two vectors of keys. All that counts of a distance is its upper half.
+#[inline(always)]
+fn places_of_two([a, b]: [u64x2; 2], placing: &Placing<u64>) -> u32x4 {
+    const HIGH: usize = 1 - LOW;
+    let least = u64x2::splat(placing.least);
+    let scale = u32x4::splat(placing.scale as u32);
+    let places = |keys: u64x2| -> [u32; 4] {
+        let distances = (keys - least) << placing.zeros;
+        cast(cast::<_, u32x4>(distances).mul_keep_high(scale))
+    };
+    let (a, b) = (places(a), places(b));
+    u32x4::new([a[HIGH], a[2 + HIGH], b[HIGH], b[2 + HIGH]])
+}
+
 /// See [`Sorted::move_on`]. Products below 2^24, which floats have exactly.
 #[inline(always)]
 unsafe fn move_on_8(numbers: *mut u32, rows: u64, stride: u32) {
@@ -95,6 +112,7 @@ impl Keys for Any32 {
         sub(a: u32x4, b: u32x4) -> u32x4 { a - b }
         and(a: u32x4, b: u32x4) -> u32x4 { a & b }
         or(a: u32x4, b: u32x4) -> u32x4 { a | b }
+        xor(a: u32x4, b: u32x4) -> u32x4 { a ^ b }
         shl(a: u32x4, bits: u32) -> u32x4 { a << bits }
         shr(a: u32x4, bits: u32) -> u32x4 { a >> bits }
         load_row(from: *const u32, counts: u32x4, row: u8, others: u32x4) -> u32x4 {
@@ -109,6 +127,10 @@ impl Keys for Any32 {
             distance.mul_keep_high(u32x4::splat(placing.scale as u32))
         }
         store_32(to: *mut u32, vector: u32x4) { Self::store(to, vector) }
+        store_16(to: *mut u16, vector: u32x4) {
+            let twice = i16x8::from_i32x8_truncate(cast([vector; 2]));
+            write(to, cast::<_, [u64; 2]>(twice)[0])
+        }
         transpose(rows: &mut [u32x4]) {
             let square: &mut [u32x4; 4] = rows.try_into().expect("a square");
             *square = f32x4::transpose(square.map(cast)).map(cast);
@@ -184,6 +206,7 @@ impl Keys for Any64 {
         sub(a: u64x2, b: u64x2) -> u64x2 { a - b }
         and(a: u64x2, b: u64x2) -> u64x2 { a & b }
         or(a: u64x2, b: u64x2) -> u64x2 { a | b }
+        xor(a: u64x2, b: u64x2) -> u64x2 { a ^ b }
         shl(a: u64x2, bits: u32) -> u64x2 { a << bits }
         shr(a: u64x2, bits: u32) -> u64x2 { a >> bits }
         load_row(from: *const u64, counts: u64x2, row: u8, others: u64x2) -> u64x2 {
@@ -192,7 +215,6 @@ impl Keys for Any64 {
         pad(a: u64x2, counts: u64x2, row: u8, others: u64x2) -> u64x2 {
             // Counts are small: the lower half of each lane in both is compared, since not every
             // machine compares 64 bits.
-            const LOW: usize = if cfg!(target_endian = "big") { 1 } else { 0 };
             let counts: [i32; 4] = cast(counts);
             let [low, high] = [counts[LOW], counts[2 + LOW]];
             let full = i32x4::new([low, low, high, high]).simd_gt(i32x4::splat(i32::from(row)));
@@ -202,6 +224,13 @@ impl Keys for Any64 {
             u64x2::new(keys.to_array().map(|key| placing.of(key) as u64))
         }
         store_32(to: *mut u32, vector: u64x2) { write(to, vector.to_array().map(|word| word as u32)) }
+        store_places(to: *mut u32, keys: [u64x2; 2], placing: &Placing<u64>) {
+            Any32::store(to, places_of_two(keys, placing))
+        }
+        store_16(to: *mut u16, vector: u64x2) { write(to, vector.to_array().map(|word| word as u16)) }
+        store_places_16(to: *mut u16, keys: [u64x2; 2], placing: &Placing<u64>) {
+            Any32::store_16(to, places_of_two(keys, placing))
+        }
         transpose(rows: &mut [u64x2]) {
             let square: &mut [u64x2; 2] = rows.try_into().expect("a square");
             *square = f64x2::transpose(square.map(cast)).map(cast);

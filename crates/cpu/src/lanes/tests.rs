@@ -57,7 +57,6 @@ impl Vectored for OfMore {
         // SAFETY: the caller's promise.
         unsafe {
             of_lanes::<L>();
-            places_16::<L>();
             changes_of_lanes::<L>();
         }
     }
@@ -159,6 +158,10 @@ unsafe fn of_keys<L: Keys>() {
             is::<L>("sub", L::sub(x, y), |i| a[i].wrapping_sub(b[i]));
             is::<L>("and", L::and(x, y), |i| a[i] & b[i]);
             is::<L>("or", L::or(x, y), |i| a[i] | b[i]);
+            is::<L>("xor", L::xor(x, y), |i| a[i] ^ b[i]);
+            let store = |to| L::store_16(to, x);
+            let lowest = &[0; 16][..L::LANES];
+            stores::<L, _>("store_16", lowest, store, |i| a[i].low_usize() as u16);
             is::<L>("splat", L::splat(a[0]), |_| a[0]);
             is::<L>("load", L::load(a.as_ptr()), |i| a[i]);
             for bits in 0..L::Word::BITS {
@@ -238,10 +241,10 @@ fn placed<L: Keys>(check: impl Fn(&[L::Word], Placing<L::Word>, &[u32])) {
     }
 }
 
-/// Places of keys.
+/// Places of keys, and their lowest 16 bits.
 unsafe fn places<L: Keys>() {
     placed::<L>(|keys, placing, expected| {
-        let mut found = vec![0; expected.len()];
+        let (mut found, mut lowest) = (vec![0; expected.len()], vec![0; expected.len()]);
         let (one, two) = keys.split_at(L::LANES);
         // SAFETY: the caller's promise.
         unsafe {
@@ -250,23 +253,11 @@ unsafe fn places<L: Keys>() {
                 L::Word::truncate(expected[i].into())
             });
             L::store_places(found.as_mut_ptr(), two, &placing);
+            L::store_places_16(lowest.as_mut_ptr(), two, &placing);
         }
         assert_eq!(found, expected, "store_places, {}", type_name::<L>());
-    });
-}
-
-/// Their lowest 16 bits.
-unsafe fn places_16<L: Lanes>() {
-    placed::<L>(|keys, placing, expected| {
         let expected: Vec<_> = expected.iter().map(|&place| place as u16).collect();
-        let mut found = vec![0; expected.len()];
-        let (one, two) = keys.split_at(L::LANES);
-        // SAFETY: the caller's promise.
-        unsafe {
-            let two = [vector::<L>(one), vector::<L>(two)];
-            L::store_places_16(found.as_mut_ptr(), two, &placing);
-        }
-        assert_eq!(found, expected, "store_places_16, {}", type_name::<L>());
+        assert_eq!(lowest, expected, "store_places_16, {}", type_name::<L>());
     });
 }
 
@@ -332,12 +323,8 @@ unsafe fn of_lanes<L: Lanes>() {
         for turn in 0..TURNS {
             let [a, b] = [turn, turn / 5].map(|turn| words::<L>(L::LANES, turn));
             let (x, y) = (vector::<L>(&a), vector::<L>(&b));
-            is::<L>("xor", L::xor(x, y), |i| a[i] ^ b[i]);
             assert_eq!(L::same(x, y), bits::<L>(|i| a[i] == b[i]), "same");
             assert_eq!(L::below(x, y), bits::<L>(|i| a[i] < b[i]), "below");
-            let store = |to| L::store_16(to, x);
-            let none = &[0; 16][..L::LANES];
-            stores::<L, _>("store_16", none, store, |i| a[i].low_usize() as u16);
             let halves: Vec<u16> = a.iter().map(|word| word.low_usize() as u16).collect();
             is::<L>("load_16", L::load_16(halves.as_ptr()), |i| {
                 L::Word::truncate(halves[i].into())

@@ -68,6 +68,7 @@ impl Keys for Half32 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         splat(word: u32) -> __m256i { _mm256_set1_epi32(word as i32) }
         load(from: *const u32) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u32>) -> __m256i {
@@ -79,6 +80,13 @@ impl Keys for Half32 {
             _mm256_blend_epi32::<0xaa>(even, odd)
         }
         store_32(to: *mut u32, vector: __m256i) { Self::store(to, vector) }
+        store_16(to: *mut u16, vector: __m256i) {
+            // The lower half of each lane within both halves of the vector, and those together.
+            let lower = _mm256_set1_epi64x(0x0d0c_0908_0504_0100);
+            let lower = _mm256_shuffle_epi8(vector, lower);
+            let halves = _mm256_permute4x64_epi64::<0b1000>(lower);
+            _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(halves))
+        }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u32, counts: __m256i, row: u8, others: __m256i) -> __m256i {
@@ -106,14 +114,6 @@ impl Keys for Half32 {
 
 impl Lanes for Half32 {
     instructions! {
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
-        store_16(to: *mut u16, vector: __m256i) {
-            // The lower half of each lane within both halves of the vector, and those together.
-            let lower = _mm256_set1_epi64x(0x0d0c_0908_0504_0100);
-            let lower = _mm256_shuffle_epi8(vector, lower);
-            let halves = _mm256_permute4x64_epi64::<0b1000>(lower);
-            _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(halves))
-        }
         load_16(from: *const u16) -> __m256i {
             _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()))
         }
@@ -236,6 +236,7 @@ impl Keys for Half64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_and_si256(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_or_si256(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
         splat(word: u64) -> __m256i { _mm256_set1_epi64x(word as i64) }
         load(from: *const u64) -> __m256i { _mm256_loadu_si256(from.cast()) }
         places(keys: __m256i, placing: &Placing<u64>) -> __m256i {
@@ -248,6 +249,18 @@ impl Keys for Half64 {
         }
         store_places(to: *mut u32, keys: [__m256i; 2], placing: &Placing<u64>) {
             Half32::store(to, places_of_two(keys, placing))
+        }
+        store_16(to: *mut u16, vector: __m256i) {
+            // The lowest quarter of each lane within both halves of the vector, and those together.
+            let lowest = _mm256_shuffle_epi8(vector, _mm256_set1_epi32(0x0908_0100));
+            let halves = _mm_unpacklo_epi32(
+                _mm256_castsi256_si128(lowest),
+                _mm256_extracti128_si256::<1>(lowest),
+            );
+            _mm_storel_epi64(to.cast(), halves)
+        }
+        store_places_16(to: *mut u16, keys: [__m256i; 2], placing: &Placing<u64>) {
+            Half32::store_16(to, places_of_two(keys, placing))
         }
         shl(a: __m256i, bits: u32) -> __m256i { _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m256i, bits: u32) -> __m256i { _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -281,19 +294,6 @@ impl Keys for Half64 {
 
 impl Lanes for Half64 {
     instructions! {
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm256_xor_si256(a, b) }
-        store_16(to: *mut u16, vector: __m256i) {
-            // The lowest quarter of each lane within both halves of the vector, and those together.
-            let lowest = _mm256_shuffle_epi8(vector, _mm256_set1_epi32(0x0908_0100));
-            let halves = _mm_unpacklo_epi32(
-                _mm256_castsi256_si128(lowest),
-                _mm256_extracti128_si256::<1>(lowest),
-            );
-            _mm_storel_epi64(to.cast(), halves)
-        }
-        store_places_16(to: *mut u16, keys: [__m256i; 2], placing: &Placing<u64>) {
-            Half32::store_16(to, places_of_two(keys, placing))
-        }
         load_16(from: *const u16) -> __m256i {
             _mm256_cvtepu16_epi64(_mm_loadl_epi64(from.cast()))
         }

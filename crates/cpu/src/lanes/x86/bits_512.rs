@@ -88,6 +88,7 @@ impl Keys for Wide32 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi32(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         splat(word: u32) -> __m512i { _mm512_set1_epi32(word as i32) }
         load(from: *const u32) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u32>) -> __m512i {
@@ -99,6 +100,9 @@ impl Keys for Wide32 {
             _mm512_mask_blend_epi32(0xaaaa, even, odd)
         }
         store_32(to: *mut u32, vector: __m512i) { Self::store(to, vector) }
+        store_16(to: *mut u16, vector: __m512i) {
+            _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(vector))
+        }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(bits as i32)) }
         load_row(from: *const u32, counts: __m512i, row: u8, others: __m512i) -> __m512i {
@@ -138,10 +142,6 @@ impl Keys for Wide32 {
 
 impl Lanes for Wide32 {
     instructions! {
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
-        store_16(to: *mut u16, vector: __m512i) {
-            _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(vector))
-        }
         load_16(from: *const u16) -> __m512i {
             _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()))
         }
@@ -280,6 +280,7 @@ impl Keys for Wide64 {
         sub(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_sub_epi64(a, b) }
         and(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_and_si512(a, b) }
         or(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_or_si512(a, b) }
+        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
         splat(word: u64) -> __m512i { _mm512_set1_epi64(word as i64) }
         load(from: *const u64) -> __m512i { _mm512_loadu_si512(from.cast()) }
         places(keys: __m512i, placing: &Placing<u64>) -> __m512i {
@@ -292,6 +293,15 @@ impl Keys for Wide64 {
             let [a, b] = [scaled(keys[0], placing), scaled(keys[1], placing)];
             let upper = _mm512_loadu_si512(UPPER.as_ptr().cast());
             _mm512_storeu_si512(to.cast(), _mm512_permutex2var_epi32(a, upper, b))
+        }
+        store_16(to: *mut u16, vector: __m512i) {
+            _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
+        }
+        store_places_16(to: *mut u16, keys: [__m512i; 2], placing: &Placing<u64>) {
+            let [a, b] = [scaled(keys[0], placing), scaled(keys[1], placing)];
+            let upper = _mm512_castsi256_si512(_mm256_loadu_si256(UPPER_16.as_ptr().cast()));
+            let places = _mm512_permutex2var_epi16(a, upper, b);
+            _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(places))
         }
         shl(a: __m512i, bits: u32) -> __m512i { _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
         shr(a: __m512i, bits: u32) -> __m512i { _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits as i32)) }
@@ -351,16 +361,6 @@ impl Keys for Wide64 {
 
 impl Lanes for Wide64 {
     instructions! {
-        xor(a: Self::Vector, b: Self::Vector) -> Self::Vector { _mm512_xor_si512(a, b) }
-        store_16(to: *mut u16, vector: __m512i) {
-            _mm_storeu_si128(to.cast(), _mm512_cvtepi64_epi16(vector))
-        }
-        store_places_16(to: *mut u16, keys: [__m512i; 2], placing: &Placing<u64>) {
-            let [a, b] = [scaled(keys[0], placing), scaled(keys[1], placing)];
-            let upper = _mm512_castsi256_si512(_mm256_loadu_si256(UPPER_16.as_ptr().cast()));
-            let places = _mm512_permutex2var_epi16(a, upper, b);
-            _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(places))
-        }
         load_16(from: *const u16) -> __m512i {
             _mm512_cvtepu16_epi64(_mm_loadu_si128(from.cast()))
         }
