@@ -22,8 +22,7 @@ fn run(threads: usize, algorithm: &'static str, scope: Scope) -> Outcome {
 }
 
 /// As [`run`], with other instructions than the best; nothing if the machine lacks them, which
-/// `cargo xtask test` names among what was skipped. By the algorithm's name: so keys of 8 and 16 bits
-/// go the same way, which are counted otherwise.
+/// `cargo xtask test` names among what was skipped.
 fn run_with(instructions: Instructions, scope: Scope) -> Option<Outcome> {
     let threads = 2;
     let engine = CpuEngine::new(Some(threads)).with_instructions(instructions);
@@ -100,6 +99,20 @@ fn vectors_of_256_bits() {
         outcome.map(|outcome| outcome.unsupported),
         there.then_some(0)
     );
+}
+
+#[test]
+fn hybrid_asked_for() {
+    let outcome = run(
+        2,
+        "hybrid",
+        Scope {
+            largest_power: 18,
+            one_in: 8,
+            ..SCOPE
+        },
+    );
+    assert_eq!(outcome.unsupported, 0);
 }
 
 /// Counting does keys of 8 and 16 bits alone, by all their bits, and refuses the rest.

@@ -101,8 +101,8 @@ impl<W: Word> Question<'_, W> {
             L::store(lanes[1].as_mut_ptr(), beyond);
         }
         let [varying, beyond]: [W; 2] = lanes.map(|lanes| any_of(lanes));
-        let left = if beyond & W::TOP == W::ZERO { whole } else { 0 };
-        let (codes, buckets) = (&codes[left..], &mut buckets[left..]);
+        let done = if beyond & W::TOP == W::ZERO { whole } else { 0 };
+        let (codes, buckets) = (&codes[done..], &mut buckets[done..]);
         (varying & self.mask) | self.even_by_scalars([least, greatest], placing, codes, buckets)
     }
 
