@@ -6,18 +6,25 @@
 //! ```
 //!
 //! The room is a row of blocks. A worker has one open for every bucket, and takes another when one
-//! is full; each block knows which one followed it. What the records of one bucket fill, block by
+//! is full, and notes which one followed it. What the records of one bucket fill, block by
 //! block, are its pieces. A worker moves stretches of the input; as long as one follows the other,
 //! they are one run, and pieces go on. The pieces of all runs, one run after the other, are the
 //! bucket, in the order of the input.
+//!
+//! Many workers with many buckets have so many blocks open that these are small. So at first some of
+//! them that lie together are taken at once, as a lot. When these might run out, whatever buckets are
+//! still to come, all workers give back the blocks of lots that they have not begun, and take them
+//! one by one.
 //!
 //! Some machines have a line of the caches taken over by whoever reads it, and long for it to be
 //! taken back. There the room has a region for every two workers, whose blocks the one fills with
 //! what the other will sort, as a rule; and in the next sort the other fills them, who read them
 //! last.
 
+use std::iter;
+use std::mem;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
@@ -27,27 +34,36 @@ use crate::fetch::prefetch;
 use crate::histogram::Counters;
 use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
 use crate::payload::Payload;
+use crate::pool::Crew;
 use crate::room::Room;
 use crate::scatter::{NextLine, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
 use crate::source::Source;
 use crate::tuning::{
-    BLOCK_BYTES, BLOCKS_PER_BUCKET, FETCHED_LATER, NEAR_BUCKETS, REGION_WORKERS, SHARED_BYTES,
-    Sharing, TOGETHER,
+    BLOCK_BYTES, BLOCKS_PER_BUCKET, FETCHED_LATER, LOTS_EIGHTHS, NEAR_BUCKETS, REGION_WORKERS,
+    SHARED_BYTES, Sharing, TOGETHER,
 };
 
-/// Blocks that a worker takes at a time. An atomic operation waits for all stores before it, most of
-/// which miss the caches here.
+/// Blocks, or lots, that a worker takes at a time. An atomic operation waits for all stores before it,
+/// most of which miss the caches here.
 const BATCH: usize = 8;
+
+/// So many runs before pieces of one are asked for, they are fetched: another worker has written them.
+const RUNS_LATER: usize = 8;
 
 /// The blocks of a room.
 pub(crate) struct Blocks {
     /// Records of a block, a power of two.
     records: usize,
+    /// How many blocks there are.
+    all: usize,
+    /// How many a bucket takes at once, a power of two.
+    lot: usize,
     /// Nobody else's lines, for they are written often.
     regions: Vec<CachePadded<Region>>,
-    /// The block that followed each one that is full.
-    followers: Vec<AtomicU32>,
+    /// Those of lots that were not begun, and how many of them have been taken again.
+    given_back: Vec<u32>,
+    taken_again: AtomicUsize,
     next_line: NextLine,
 }
 
@@ -63,6 +79,8 @@ pub(crate) struct Open<W> {
     /// Where the next record of each bucket goes, and where those of the last run began.
     places: Vec<usize>,
     starts: Vec<usize>,
+    /// What followed full blocks in the last run.
+    followers: Vec<Follower>,
     /// Where it takes blocks of buckets that the workers will sort, as a rule, one of them after the other.
     readers: Vec<Reader>,
     runs: Vec<Run<W>>,
@@ -70,10 +88,17 @@ pub(crate) struct Open<W> {
     counts: Vec<usize>,
 }
 
-/// A region, and blocks taken from there and not opened yet.
+/// A region, and blocks that were taken, from there or of those given back, and are not opened yet.
 struct Reader {
     region: usize,
     free: Range<usize>,
+    /// Which of those given back.
+    again: Range<usize>,
+}
+
+/// A block's number, in half a word.
+fn number(block: usize) -> u32 {
+    u32::try_from(block).expect("fewer blocks than 2^32")
 }
 
 /// Who sorts a bucket, as a rule: each worker begins with an even share of them.
@@ -89,19 +114,76 @@ struct Run<W> {
     /// Where those of each bucket begin and end, from block to block.
     starts: Vec<usize>,
     ends: Vec<usize>,
+    /// The blocks between, as they were taken, and then bucket by bucket.
+    followers: Vec<Follower>,
+    /// The first follower of each bucket, then.
+    firsts: Vec<u32>,
+}
+
+/// A block that followed a full one, both of a bucket.
+#[derive(Clone, Copy, Default)]
+struct Follower {
+    bucket: u16,
+    /// Which block it is, and which one lies behind the full one.
+    block: u32,
+    full_end: u32,
 }
 
 /// Where all runs went, in the order of the input.
-pub(crate) struct Runs<'a, W> {
-    blocks: &'a Blocks,
+pub(crate) struct Runs<W> {
+    block_records: usize,
     runs: Vec<Run<W>>,
     /// What each worker counted.
     counts: Vec<Vec<usize>>,
 }
 
-impl<'a, W: Word> Runs<'a, W> {
-    /// What workers have moved to the blocks.
-    pub(crate) fn new(workers: Vec<CachePadded<Open<W>>>, blocks: &'a Blocks) -> Self {
+impl<W> Run<W> {
+    /// Brings the followers of each bucket together.
+    fn group(&mut self) {
+        let mut firsts = vec![0; self.starts.len() + 1];
+        for follower in &self.followers {
+            firsts[usize::from(follower.bucket) + 1] += 1;
+        }
+        let mut next = 0;
+        for first in &mut firsts {
+            next += *first;
+            *first = next;
+        }
+        let mut places = firsts.clone();
+        let mut grouped = vec![Follower::default(); self.followers.len()];
+        for &follower in &self.followers {
+            let place = &mut places[usize::from(follower.bucket)];
+            grouped[*place as usize] = follower;
+            *place += 1;
+        }
+        (self.followers, self.firsts) = (grouped, firsts);
+    }
+
+    /// The followers of a bucket.
+    fn followers(&self, bucket: usize) -> &[Follower] {
+        &self.followers[self.firsts[bucket] as usize..self.firsts[bucket + 1] as usize]
+    }
+
+    /// Says that it will be asked where a bucket begins and ends.
+    fn fetch_ends(&self, bucket: usize) {
+        prefetch((&raw const self.starts[bucket]).cast());
+        prefetch((&raw const self.ends[bucket]).cast());
+        prefetch((&raw const self.firsts[bucket]).cast());
+    }
+
+    /// The same of what lies between.
+    fn fetch_followers(&self, bucket: usize) {
+        prefetch(self.followers(bucket).as_ptr().cast());
+    }
+}
+
+impl<W: Word> Runs<W> {
+    /// What workers have moved to blocks of so many records.
+    pub(crate) fn new(
+        workers: Vec<CachePadded<Open<W>>>,
+        block_records: usize,
+        crew: Crew<'_>,
+    ) -> Self {
         let (mut runs, mut counts) = (Vec::new(), Vec::new());
         for worker in workers {
             let mut worker = worker.into_inner();
@@ -110,8 +192,9 @@ impl<'a, W: Word> Runs<'a, W> {
             counts.push(worker.counts);
         }
         runs.sort_unstable_by_key(|run| run.range.start);
+        crew.for_each(&mut runs, Run::group);
         Runs {
-            blocks,
+            block_records,
             runs,
             counts,
         }
@@ -129,19 +212,23 @@ impl<'a, W: Word> Runs<'a, W> {
     }
 
     /// The pieces of a bucket.
-    pub(crate) fn pieces(&self, bucket: usize) -> Vec<Range<usize>> {
-        let mut pieces = Vec::new();
-        for run in &self.runs {
-            let (mut at, end) = (run.starts[bucket], run.ends[bucket]);
-            while let Some(piece) = self.blocks.rest(at, end) {
-                at = self.blocks.following(piece.end);
-                pieces.push(piece);
+    pub(crate) fn pieces(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
+        self.runs.iter().enumerate().flat_map(move |(i, run)| {
+            if let Some(later) = self.runs.get(i + 2 * RUNS_LATER) {
+                later.fetch_ends(bucket);
             }
-            if at < end {
-                pieces.push(at..end);
+            if let Some(later) = self.runs.get(i + RUNS_LATER) {
+                later.fetch_followers(bucket);
             }
-        }
-        pieces
+            let followers = run.followers(bucket).iter();
+            let start = |block: u32| block as usize * self.block_records;
+            let next = followers.clone().map(move |follower| start(follower.block));
+            let full = followers.map(move |follower| start(follower.full_end));
+            let starts = iter::once(run.starts[bucket]).chain(next);
+            let ends = full.chain(iter::once(run.ends[bucket]));
+            let pieces = starts.zip(ends).map(|(start, end)| start..end);
+            pieces.filter(|piece| !piece.is_empty())
+        })
     }
 }
 
@@ -157,6 +244,8 @@ impl<W: Word> Open<W> {
                     varying: W::ZERO,
                     starts: Vec::new(),
                     ends: Vec::new(),
+                    followers: Vec::new(),
+                    firsts: Vec::new(),
                 });
             }
         }
@@ -175,7 +264,8 @@ impl<W: Word> Open<W> {
     fn cut(&mut self) {
         if let Some(run) = self.runs.last_mut() {
             run.ends.clone_from(&self.places);
-            run.starts = std::mem::replace(&mut self.starts, self.places.clone());
+            run.starts = mem::replace(&mut self.starts, self.places.clone());
+            run.followers = mem::take(&mut self.followers);
         }
     }
 }
@@ -216,13 +306,21 @@ impl Layout {
         }
     }
 
+    /// Bits that number the records of what is taken at once: a block, if there is room enough.
+    fn wanted_bits(&self) -> u32 {
+        let share = self.n.saturating_mul(self.record) / (self.buckets * BLOCKS_PER_BUCKET);
+        self.bits_within(BLOCK_BYTES.min(share))
+    }
+
+    /// Bits that number the records within so many bytes.
+    fn bits_within(&self, bytes: usize) -> u32 {
+        (bytes / self.record).max(1).ilog2()
+    }
+
     /// Records of a block.
     fn records(&self) -> usize {
-        let most = self.spare_bytes / self.spare();
-        let share = self.n.saturating_mul(self.record) / (self.buckets * BLOCKS_PER_BUCKET);
-        1 << (BLOCK_BYTES.min(most).min(share) / self.record)
-            .max(1)
-            .ilog2()
+        let most = self.bits_within(self.spare_bytes / self.spare());
+        1 << self.wanted_bits().min(most)
     }
 
     /// Blocks that are not full: each worker has one open for every bucket, the first ones begin, on
@@ -234,6 +332,29 @@ impl Layout {
     /// How many blocks there are.
     fn count(&self) -> usize {
         self.n / self.records() + self.spare()
+    }
+
+    /// How many regions they lie in.
+    fn regions(&self) -> usize {
+        self.readers * self.readers
+    }
+
+    /// How many blocks are a lot, and how many records can be moved to lots, whatever their buckets
+    /// are. If that is most of them: in between all workers wait for the last one.
+    fn lots(&self) -> (usize, usize) {
+        let most = self.wanted_bits() - self.records().ilog2();
+        let mut lots = (1..=most).rev().map(|bits| {
+            let lot = 1 << bits;
+            let full = (self.count() / lot).saturating_sub(self.spare() + self.regions());
+            (lot, full * lot * self.records())
+        });
+        lots.find(|&(_, moved)| moved >= self.n / 8 * LOTS_EIGHTHS)
+            .unwrap_or((1, self.n))
+    }
+
+    /// How many records are moved before blocks are taken one by one.
+    pub(crate) fn in_lots(&self) -> usize {
+        self.lots().1
     }
 
     /// How many records a room needs.
@@ -262,13 +383,16 @@ impl Layout {
             ..
         } = self;
         let (all, records) = (self.count(), self.records());
-        let count = readers * readers;
+        let (lot, _) = self.lots();
+        let count = self.regions();
+        let bound = |region| all * region / count / lot * lot;
         let mut regions: Vec<Region> = (0..count)
             .map(|region| Region {
-                next: (all * region / count).into(),
-                end: all * (region + 1) / count,
+                next: bound(region).into(),
+                end: bound(region + 1),
             })
             .collect();
+        let mut given_back: Vec<u32> = (bound(count)..all).map(number).collect();
         let mut open = |worker: usize| {
             let writer = worker % readers;
             let region = |reader| match turned {
@@ -279,18 +403,22 @@ impl Layout {
                 let next = &mut regions[region(reader_of(bucket, buckets, readers))].next;
                 let next = next.get_mut();
                 let block = *next;
-                *next += 1;
+                *next += lot;
                 // If all began at the start of a block, they would share one set of a cache.
-                block * records + bucket * records / buckets
+                let place = block * records + bucket * lot * records / buckets;
+                given_back.extend((block..place / records).map(number));
+                place
             };
             let places: Vec<usize> = (0..buckets).map(&mut place).collect();
             let reader = |reader| Reader {
                 region: region(reader),
                 free: 0..0,
+                again: 0..0,
             };
             CachePadded::new(Open {
                 starts: places.clone(),
                 places,
+                followers: Vec::new(),
                 readers: (0..readers).map(reader).collect(),
                 runs: Vec::new(),
                 counts: vec![0; buckets],
@@ -299,8 +427,11 @@ impl Layout {
         let open = (0..workers).map(&mut open).collect();
         let blocks = Blocks {
             records,
+            lot,
             regions: regions.into_iter().map(CachePadded::new).collect(),
-            followers: vec![0; all].into_iter().map(AtomicU32::new).collect(),
+            given_back,
+            taken_again: AtomicUsize::new(0),
+            all,
             next_line: self.next_line(),
         };
         (blocks, open)
@@ -310,43 +441,66 @@ impl Layout {
 impl Blocks {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.followers.len()
+        self.all
     }
 
-    /// The start of a block to follow the one that ends at `end`: of those that a worker has taken,
-    /// or takes now.
-    fn take(&self, reader: &mut Reader, end: usize) -> usize {
-        if reader.free.is_empty() {
-            reader.free = self.batch(reader.region);
+    /// Records of one.
+    pub(crate) fn records(&self) -> usize {
+        self.records
+    }
+
+    /// Has blocks taken one by one from now on. Of their lots all workers give back what they have
+    /// not begun.
+    pub(crate) fn end_lots<W>(&mut self, workers: &mut [CachePadded<Open<W>>]) {
+        for open in workers {
+            for reader in &mut open.readers {
+                let free = mem::take(&mut reader.free);
+                self.given_back.extend(free.map(number));
+            }
+            for &place in &open.places {
+                let next = place / self.records + 1;
+                let rest = next..next.next_multiple_of(self.lot);
+                self.given_back.extend(rest.map(number));
+            }
+        }
+        self.lot = 1;
+    }
+
+    /// A block that nobody has, or the first one of a lot: of those that a worker has taken, or takes
+    /// now.
+    fn take(&self, reader: &mut Reader) -> usize {
+        if reader.free.is_empty() && reader.again.is_empty() {
+            match self.batch(reader.region) {
+                Some(blocks) => reader.free = blocks,
+                None => reader.again = self.batch_again(),
+            }
+        }
+        if let Some(again) = reader.again.next() {
+            return self.given_back[again] as usize;
         }
         let block = reader.free.start;
-        reader.free.start += 1;
-        let number = u32::try_from(block).expect("fewer blocks than 2^32");
-        self.followers[end / self.records - 1].store(number, Ordering::Relaxed);
-        block * self.records
+        reader.free.start += self.lot;
+        block
     }
 
     /// Blocks of a region, or of another one where it has no more.
-    fn batch(&self, region: usize) -> Range<usize> {
+    fn batch(&self, region: usize) -> Option<Range<usize>> {
         let (before, from) = self.regions.split_at(region);
-        let batch = from.iter().chain(before).find_map(|region| {
+        from.iter().chain(before).find_map(|region| {
             let left = region.next.load(Ordering::Relaxed) < region.end;
-            let first = left.then(|| region.next.fetch_add(BATCH, Ordering::Relaxed))?;
-            (first < region.end).then(|| first..region.end.min(first + BATCH))
-        });
-        batch.expect("a room has blocks for all records")
+            let taken = BATCH * self.lot;
+            let first = left.then(|| region.next.fetch_add(taken, Ordering::Relaxed))?;
+            (first < region.end).then(|| first..region.end.min(first + taken))
+        })
     }
 
-    /// What lies from a place to the end of its block, unless `end` is in the same one.
-    fn rest(&self, at: usize, end: usize) -> Option<Range<usize>> {
-        let block = at / self.records;
-        (block != end / self.records).then_some(at..(block + 1) * self.records)
-    }
-
-    /// The start of the block that followed the one that ends at `end`.
-    fn following(&self, end: usize) -> usize {
-        let follower = &self.followers[end / self.records - 1];
-        follower.load(Ordering::Relaxed) as usize * self.records
+    /// Some that were given back.
+    fn batch_again(&self) -> Range<usize> {
+        assert_eq!(self.lot, 1, "a room has lots for all that are moved so");
+        let all = self.given_back.len();
+        let first = self.taken_again.fetch_add(BATCH, Ordering::Relaxed);
+        assert!(first < all, "a room has blocks for all records");
+        first..all.min(first + BATCH)
     }
 }
 
@@ -397,7 +551,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         let (source, room) = (self.classify.source, self.room);
         let places = open.places.as_mut_ptr();
         // For all, what is stored might change it.
-        let last = self.blocks.records - 1;
+        let last = self.blocks.lot * self.blocks.records - 1;
         // SAFETY: the caller's promise.
         let varying = unsafe {
             if const { P::NONE && S::CODES }
@@ -449,10 +603,11 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         }
     }
 
-    /// The next place of a bucket. `last`: the last one's number in a block.
+    /// The next place of a bucket. `last`: the last one's number in a block, or in a lot.
     ///
     /// # Safety
-    /// `places` are those of the open blocks, of which this bucket has one. Each place is within its block.
+    /// `places` are those of the open blocks, of which this bucket has one. Each place is within its block,
+    /// or its lot.
     #[inline(always)]
     unsafe fn take(
         &self,
@@ -473,7 +628,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         }
     }
 
-    /// Where the next record of a bucket goes, whose block is full up to its end.
+    /// Where the next record of a bucket goes, whose block, or lot, is full up to its end.
     #[cold]
     #[inline(never)]
     fn follow(&self, bucket: u16, end: usize, open: &mut Open<W>) -> usize {
@@ -487,7 +642,13 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
             return *start;
         }
         let reader = reader_of(bucket.into(), open.places.len(), open.readers.len());
-        let next = self.blocks.take(&mut open.readers[reader], end);
+        let block = self.blocks.take(&mut open.readers[reader]);
+        open.followers.push(Follower {
+            bucket,
+            block: number(block),
+            full_end: number(end / self.blocks.records),
+        });
+        let next = block * self.blocks.records;
         self.room.prefetch_start(next);
         next
     }
@@ -524,50 +685,64 @@ mod tests {
         let mut values: Vec<u32> = (0..n as u32).collect();
         let columns = Columns::new(keys.as_mut_ptr(), values.as_mut_ptr().cast(), payload);
         for instructions in Instructions::all() {
-            for (bits, next_line) in [
-                (1, Near),
-                (8, Near),
-                (8, Far),
-                (8, ToWrite),
-                (FIRST_BITS, Far),
-                (FIRST_BITS, FarThenNear),
+            for (bits, next_line, spare_bytes) in [
+                (1, Near, 1 << 20),
+                (8, Near, 1 << 20),
+                (8, Far, 1 << 20),
+                (8, ToWrite, 1 << 20),
+                (FIRST_BITS, Far, 1 << 20),
+                (FIRST_BITS, FarThenNear, 1 << 20),
+                // Blocks of eight records, which are taken in lots.
+                (1, Near, 1 << 10),
+                (8, Near, 1 << 15),
             ] {
                 let range = [1 << 20, u32::MAX - (1 << 20)];
                 let classifier = Classifier::even(range, bits);
-                let layout = Layout::new(n, 8, 1, 1 << bits, SHARING);
-                let (blocks, mut open) = layout.blocks(false);
-                let blocks = Blocks {
-                    next_line,
-                    ..blocks
+                let layout = Layout {
+                    n,
+                    record: 8,
+                    workers: 1,
+                    buckets: 1 << bits,
+                    spare_bytes,
+                    readers: 1,
                 };
+                let in_lots = layout.in_lots();
+                let what =
+                    format!("{instructions:?}, {bits} bits, {next_line:?}, {in_lots} in lots");
+                assert_eq!(in_lots < n, spare_bytes < 1 << 20, "{what}");
+                let (mut blocks, mut open) = layout.blocks(false);
+                blocks.next_line = next_line;
                 let places = layout.room();
                 let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
                 // SAFETY: there is memory for them.
                 let room =
                     unsafe { Room::new(columns_at(memory.as_mut_ptr().cast(), places, payload)) };
-                let scatter = Scatter {
-                    classify: Classify {
-                        source: Stored {
-                            columns,
-                            reading: Plain,
+                for stretch in [0..n / 3, n / 3..in_lots, in_lots..n] {
+                    if stretch.start == in_lots {
+                        blocks.end_lots(&mut open);
+                    }
+                    let scatter = Scatter {
+                        classify: Classify {
+                            source: Stored {
+                                columns,
+                                reading: Plain,
+                            },
+                            mask: u32::MAX,
+                            classifier: &classifier,
+                            instructions,
                         },
-                        mask: u32::MAX,
-                        classifier: &classifier,
-                        instructions,
-                    },
-                    room,
-                    blocks: &blocks,
-                    reference: 0,
-                    alike: false,
-                };
-                for stretch in [0..n / 3, n / 3..n] {
+                        room,
+                        blocks: &blocks,
+                        reference: 0,
+                        alike: false,
+                    };
                     // SAFETY: there are `n` records, and the room is one for them.
                     unsafe { scatter.run(stretch, &mut open[0]) };
                 }
-                let runs = Runs::new(open, &blocks);
+                let runs = Runs::new(open, blocks.records, Crew::alone());
                 let pieces: Vec<_> = (0..1usize << bits)
                     .flat_map(|bucket| {
-                        let pieces = runs.pieces(bucket).into_iter();
+                        let pieces = runs.pieces(bucket);
                         pieces.map(move |piece| (bucket, piece))
                     })
                     .collect();
@@ -595,49 +770,78 @@ mod tests {
                 };
                 let mut expected: Vec<_> = values.iter().map(bucket).collect();
                 expected.sort_by_key(|&(bucket, _, value)| (bucket, value));
-                let what = format!("{instructions:?}, {bits} bits, {next_line:?}");
                 assert!(found == expected, "{what}");
             }
         }
     }
 
-    /// Each block is one worker's, whoever takes how many; and in the next sort those that one
-    /// fills are what it has read.
+    /// Each block is one worker's, whoever takes how many, alone or in lots, and there are enough for
+    /// all records; and in the next sort those that one fills are what it has read.
     #[test]
     fn regions_change_hands() {
-        for (workers, readers, buckets) in [(1, 1, 8), (5, 1, 32), (2, 2, 16), (3, 3, 16)] {
+        for (n, workers, readers, buckets, spare_bytes, lot) in [
+            (10_000, 1, 1, 8, 1 << 20, 1),
+            (10_000, 5, 1, 32, 1 << 20, 1),
+            (10_000, 2, 2, 16, 1 << 20, 1),
+            (10_000, 3, 3, 16, 1 << 20, 1),
+            (1_000_000, 16, 1, 64, 1 << 18, 2),
+            (300_000, 2, 2, 32, 1 << 14, 8),
+        ] {
             let layout = Layout {
-                n: 10_000,
+                n,
                 record: 4,
                 workers,
                 buckets,
-                spare_bytes: 1 << 20,
+                spare_bytes,
                 readers,
             };
             let what = format!("{layout:?}");
+            assert_eq!(layout.lots().0, lot, "{what}");
             // Who fills a block and who reads it, in two sorts.
             let mut hands = [false, true].map(|_| vec![None; layout.count()]);
             for (hands, turned) in hands.iter_mut().zip([false, true]) {
-                let (blocks, mut open) = layout.blocks::<u32>(turned);
+                let (mut blocks, mut open) = layout.blocks::<u32>(turned);
                 let mut note = |block: usize, hand: [usize; 2]| {
                     assert_eq!(hands[block].replace(hand), None, "{what}: block {block}");
                 };
-                for (worker, open) in open.iter_mut().enumerate() {
+                for (worker, open) in open.iter().enumerate() {
                     for (bucket, &place) in open.places.iter().enumerate() {
                         let reader = bucket * readers / buckets;
                         note(place / blocks.records, [worker, reader]);
                     }
+                }
+                // All take some, alone or in lots, of which others must not have them.
+                for (worker, open) in open.iter_mut().enumerate() {
                     for (i, reader) in open.readers.iter_mut().enumerate() {
                         for _ in 0..BATCH {
-                            let place = blocks.take(reader, blocks.records);
-                            note(place / blocks.records, [worker, i]);
+                            let first = blocks.take(reader);
+                            for block in first..first + lot {
+                                note(block, [worker, i]);
+                            }
                         }
                     }
                 }
-                // Then one takes what all records need.
-                for _ in 0..layout.n / blocks.records - workers * readers * BATCH {
-                    let place = blocks.take(&mut open[0].readers[0], blocks.records);
-                    note(place / blocks.records, [usize::MAX; 2]);
+                // One takes what is left of the records that are moved in lots, and then, one by one, of
+                // all, while the others have taken some in vain.
+                let mut taken = workers * readers * BATCH * lot;
+                for more in [layout.in_lots(), n] {
+                    let lot = blocks.lot;
+                    for open in &mut open[1..] {
+                        for reader in &mut open.readers {
+                            let first = blocks.take(reader);
+                            for block in first..first + lot {
+                                note(block, [usize::MAX; 2]);
+                            }
+                        }
+                    }
+                    while taken + lot <= more / blocks.records {
+                        let first = blocks.take(&mut open[0].readers[0]);
+                        for block in first..first + lot {
+                            note(block, [usize::MAX; 2]);
+                        }
+                        taken += lot;
+                    }
+                    blocks.end_lots(&mut open);
                 }
             }
             let of_two = |hand: &&[usize; 2]| readers > 1 && hand[0] < workers;
@@ -711,7 +915,7 @@ mod tests {
                         found.extend(vec![key; count]);
                     }
                 }
-                let runs = Runs::new(open, &blocks);
+                let runs = Runs::new(open, blocks.records, Crew::alone());
                 for bucket in 0..counts.len() {
                     for piece in runs.pieces(bucket) {
                         match classifier.one_value(bucket) {

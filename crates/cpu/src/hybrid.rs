@@ -456,10 +456,10 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 crew,
             );
             let bits = classifier.of_bits(bits);
-            let turned = means.scratch.turns();
-            let (blocks, open) = measure.layout(bits).blocks(turned);
+            let (layout, turned) = (measure.layout(bits), means.scratch.turns());
             note_stage(&mut report, Stage::Histogram, start);
-            let (mut buckets, varying) = job.scatter_first(self.source, &classifier, &blocks, open);
+            let (mut buckets, varying) =
+                job.scatter_first(self.source, &classifier, layout, turned);
             report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
             note_stage(&mut report, Stage::Scatter, start);
             // If there is none, nothing has been written but scratch.

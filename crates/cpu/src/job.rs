@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
-use crate::blocks::{self, Blocks, Open, Runs};
+use crate::blocks::{Layout, Runs, Scatter};
 use crate::classify::{Classifier, Classify};
 use crate::columns::{Columns, columns_at};
 use crate::histogram::Chunk;
@@ -94,18 +93,14 @@ pub(crate) struct Bucket<W> {
 
 impl<W: Word> Bucket<W> {
     /// Those of a first partition that have records, in order.
-    fn of_runs(
-        runs: &Runs<'_, W>,
-        classify: Classify<'_, W, impl Copy>,
-        crew: Crew<'_>,
-    ) -> Vec<Self> {
+    fn of_runs(runs: &Runs<W>, classify: Classify<'_, W, impl Copy>, crew: Crew<'_>) -> Vec<Self> {
         let Classify {
             classifier, mask, ..
         } = classify;
         let mut buckets = vec![None; classifier.buckets()];
         let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
         crew.for_each(&mut numbered, |(number, bucket)| {
-            let pieces = runs.pieces(*number);
+            let pieces: Vec<_> = runs.pieces(*number).collect();
             let n = runs.counted(*number) + pieces.iter().map(Range::len).sum::<usize>();
             **bucket = (n > 0).then(|| Bucket {
                 pieces,
@@ -213,50 +208,60 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     /// bits in which codes differ.
     ///
     /// # Safety
-    /// The source has the records, and nobody else uses them now. The room is one for them in `blocks`.
+    /// The source has the records, and nobody else uses them now. The room is one for them in the
+    /// blocks of the layout.
     pub(crate) unsafe fn scatter_first<S: Source<W, P>>(
         &self,
         source: S,
         classifier: &Classifier<W>,
-        blocks: &Blocks,
-        mut open: Vec<CachePadded<Open<W>>>,
+        layout: Layout,
+        turned: bool,
     ) -> (Vec<Bucket<W>>, W) {
         let mask = W::mask(&self.bits);
-        let scatter = blocks::Scatter {
-            classify: Classify {
-                source,
-                mask,
-                classifier,
-                instructions: self.local.instructions(),
-            },
-            room: self.room,
-            blocks,
-            // SAFETY: the caller's promise.
-            reference: unsafe { source.code(0) } & mask,
-            alike: self.local.alike::<P>(),
+        let classify = Classify {
+            source,
+            mask,
+            classifier,
+            instructions: self.local.instructions(),
         };
-        let workers = Shared(open.as_mut_ptr());
+        let (mut blocks, mut open) = layout.blocks(turned);
         let parts = match self.crew.threads() {
             1 => 1,
             _ => part_count(self.n, self.crew).max(self.n.div_ceil(STRETCH)),
         };
-        self.crew.for_each(&mut even(self.n, parts), |stretch| {
-            // SAFETY: a worker moves one stretch at a time.
-            unsafe {
-                let open = &mut *workers.at(self.crew.worker());
-                scatter.run(stretch.clone(), open);
+        let in_lots = layout.in_lots();
+        for records in [0..in_lots, in_lots..self.n] {
+            if records.is_empty() {
+                continue;
             }
-        });
+            if records.start > 0 {
+                blocks.end_lots(&mut open);
+            }
+            let scatter = Scatter {
+                classify,
+                room: self.room,
+                blocks: &blocks,
+                // SAFETY: the caller's promise.
+                reference: unsafe { source.code(0) } & mask,
+                alike: self.local.alike::<P>(),
+            };
+            let workers = Shared(open.as_mut_ptr());
+            let parts = (parts * records.len()).div_ceil(self.n);
+            self.crew.for_each(&mut even(records, parts), |stretch| {
+                // SAFETY: a worker moves one stretch at a time.
+                unsafe {
+                    let open = &mut *workers.at(self.crew.worker());
+                    scatter.run(stretch.clone(), open);
+                }
+            });
+        }
         self.note_moved(2 * self.n * self.data.record_bytes());
         let crew = match blocks.count() {
             ..BLOCKS_SHARED_FROM => Crew::alone(),
             _ => self.crew,
         };
-        let runs = Runs::new(open, blocks);
-        (
-            Bucket::of_runs(&runs, scatter.classify, crew),
-            runs.varying(),
-        )
+        let runs = Runs::new(open, blocks.records(), crew);
+        (Bucket::of_runs(&runs, classify, crew), runs.varying())
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.
@@ -518,12 +523,11 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
 
 /// Cuts `0..n` into about even parts for the workers.
 pub(crate) fn stretches(n: usize, crew: Crew<'_>) -> Vec<Range<usize>> {
-    even(n, part_count(n, crew))
+    even(0..n, part_count(n, crew))
 }
 
-/// Cuts `0..n` into so many about even parts.
-fn even(n: usize, parts: usize) -> Vec<Range<usize>> {
-    let all = 0..n;
+/// Cuts a range into so many about even parts.
+fn even(all: Range<usize>, parts: usize) -> Vec<Range<usize>> {
     split_pieces(slice::from_ref(&all), parts)
         .into_iter()
         .flatten()

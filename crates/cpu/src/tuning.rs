@@ -225,6 +225,10 @@ pub(crate) const SHARING_READ_AGAIN: Sharing = Sharing {
 /// before could not foretell.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 
+/// Blocks are taken in lots, of at most [`BLOCK_BYTES`], if so many eighths of all records can be
+/// moved so.
+pub(crate) const LOTS_EIGHTHS: usize = 7;
+
 /// A bucket has at least so many blocks, on average: those left half empty take room and caches.
 pub(crate) const BLOCKS_PER_BUCKET: usize = 4;
 
