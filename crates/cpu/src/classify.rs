@@ -41,6 +41,13 @@ pub(crate) struct BucketBits {
     pub(crate) sampled: u32,
 }
 
+impl BucketBits {
+    /// Where they are parted one way or the other.
+    pub(crate) fn most(self) -> u32 {
+        self.even.max(self.sampled)
+    }
+}
+
 /// See the [module](self).
 pub(crate) enum Classifier<W> {
     /// Equal stretches; what lies beyond the range goes to the first and the last.

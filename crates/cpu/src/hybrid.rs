@@ -412,7 +412,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let mut bytes = measure.many_bytes();
             let block = means.scratch.take(bytes)?;
             let bits = measure.first_bits();
-            let sample = sample(n, SAMPLE_PER_BUCKET << bits.even, crew, |i| {
+            let sample = sample(n, SAMPLE_PER_BUCKET << bits.most(), crew, |i| {
                 self.source.code(i) & mask
             });
             if let (Some(coder), Some(data)) = (self.counts, self.data)

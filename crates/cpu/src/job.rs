@@ -470,7 +470,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             let classifier = match bucket.passes {
                 ..SAMPLED_PASSES => {
                     let code = |i| source.code(own.at(i)) & mask;
-                    let sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits.even, crew, code);
+                    let sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits.most(), crew, code);
                     Classifier::within(range, &sample, bits)
                 }
                 _ => Classifier::even(range, bits.even),

@@ -50,7 +50,7 @@ impl Record {
     /// A key of `key` bytes and a payload of `payload`, `whole` if they are sorted by all bits of the key.
     pub(crate) fn new(instructions: Instructions, whole: bool, key: usize, payload: usize) -> Self {
         let vectors = whole && instructions > Instructions::Portable && (key == 4 || key == 8);
-        let bins = vectors || whole && (key == 4 || key == 8 && payload == 0);
+        let bins = vectors || whole && (key == 4 || key == 8 && matches!(payload, 0 | 4 | 8));
         Record {
             bytes: key + payload,
             slot: match (key, payload) {
@@ -146,12 +146,18 @@ impl Record {
 
     /// As many as bring even buckets well into the cache and give every worker some.
     fn even_bits(self, n: usize, threads: usize) -> u32 {
-        let bucket = match self.bins {
-            true => slots::most_records(BUCKET_SLOTS_BYTES, self.slot),
-            false => BUCKET_BYTES / self.bytes,
-        };
-        let buckets = (n / bucket.max(1)).max(threads * BUCKETS_PER_WORKER);
-        (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
+        match self.bins {
+            true => {
+                let bucket = slots::most_records(BUCKET_SLOTS_BYTES, self.slot);
+                bits_for(n, threads, bucket)
+            }
+            false => self.bits_for_passes(n, threads),
+        }
+    }
+
+    /// The same for buckets that are sorted in passes.
+    fn bits_for_passes(self, n: usize, threads: usize) -> u32 {
+        bits_for(n, threads, BUCKET_BYTES / self.bytes)
     }
 
     /// Where a sample parts the buckets there are fewer, if a local sort takes each, though some
@@ -164,11 +170,22 @@ impl Record {
             true => SAMPLED_BITS,
             false => PARTITION_BITS,
         };
+        // Without vectors for keys, crowded records leave their numbers for passes.
+        let wanted = match self.reads_again() && !self.vectors {
+            true => even.max(self.bits_for_passes(n, threads)),
+            false => even,
+        };
         BucketBits {
             even,
-            sampled: even.min(most),
+            sampled: wanted.min(most),
         }
     }
+}
+
+/// Bits that number buckets of so many of `n` records, or as many as give every worker some.
+fn bits_for(n: usize, threads: usize, bucket: usize) -> u32 {
+    let buckets = (n / bucket.max(1)).max(threads * BUCKETS_PER_WORKER);
+    (buckets.max(1).ilog2() + 1).min(PARTITION_BITS)
 }
 
 /// Bytes of slots that a second level cache of so many bytes has well enough.
@@ -518,25 +535,30 @@ mod tests {
     }
 
     /// Buckets that a sample parts are fewer where vectors search for them, unless a local sort
-    /// would not take them or workers have too few.
+    /// would not take them or workers have too few; and more where crowded records go in passes.
     #[test]
-    fn sampled_buckets_are_fewer_where_that_is_faster() {
+    fn sampled_buckets_are_as_many_as_is_fastest() {
         use Instructions::{Avx2, Avx512, Portable};
-        for (instructions, key, n, threads, expected) in [
-            (Avx512, 4, 100_000, 1, (3, 3)),
-            (Avx512, 4, 10_000_000, 2, (8, 7)),
-            (Avx512, 8, 10_000_000, 2, (8, 7)),
-            (Avx512, 8, 13_000_000, 2, (8, 8)),
-            (Avx512, 8, 100_000_000, 2, (10, 8)),
-            (Avx512, 4, 10_000_000, 33, (8, 8)),
-            (Avx2, 4, 10_000_000, 2, (8, 7)),
-            (Avx2, 8, 10_000_000, 2, (8, 8)),
-            (Portable, 4, 10_000_000, 2, (8, 8)),
+        for (instructions, key, payload, n, threads, expected) in [
+            (Avx512, 4, 0, 100_000, 1, (3, 3)),
+            (Avx512, 4, 0, 10_000_000, 2, (8, 7)),
+            (Avx512, 8, 0, 10_000_000, 2, (8, 7)),
+            (Avx512, 8, 0, 13_000_000, 2, (8, 8)),
+            (Avx512, 8, 0, 100_000_000, 2, (10, 8)),
+            (Avx512, 4, 0, 10_000_000, 33, (8, 8)),
+            (Avx512, 8, 8, 1_000_000, 1, (6, 6)),
+            (Avx2, 4, 0, 10_000_000, 2, (8, 7)),
+            (Avx2, 8, 0, 10_000_000, 2, (8, 8)),
+            (Portable, 4, 0, 10_000_000, 2, (8, 8)),
+            (Portable, 8, 8, 300_000, 1, (4, 7)),
+            (Portable, 8, 8, 1_000_000, 1, (6, 8)),
+            (Portable, 8, 8, 100_000_000, 2, (11, 8)),
         ] {
-            let record = Record::new(instructions, true, key, 0);
+            let record = Record::new(instructions, true, key, payload);
             let found = of(record, n, threads, 2 << 20).first_bits();
             let found = (found.even, found.sampled);
-            assert_eq!(found, expected, "{instructions:?} {key} {n} {threads}");
+            let what = format!("{instructions:?} {key} {payload} {n} {threads}");
+            assert_eq!(found, expected, "{what}");
         }
     }
 }

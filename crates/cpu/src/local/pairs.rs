@@ -327,7 +327,6 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
 
 impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
     type Output = bool;
-    const ANY: bool = W::BITS == 32;
 
     /// Sorts the records by their keys, stably, into `to`; or returns false, for keys crowd or
     /// pieces are too many, and has written nothing.
@@ -472,9 +471,7 @@ mod tests {
             (Instructions::Avx512, 35_000),
         ];
         for (instructions, most_pages) in all {
-            if instructions > Instructions::detect()
-                || (instructions == Instructions::Portable && W::BITS == 64)
-            {
+            if instructions > Instructions::detect() {
                 continue;
             }
             for n in [2, 33, 64, 255, 256, 257, 1000, 10_000, 40_000] {
