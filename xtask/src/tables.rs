@@ -63,9 +63,9 @@ const DOCUMENTS: &[Document] = &[
     Document {
         file: "docs/algorithms/cpu-measured.md",
         tables: &[
-            (8, on_cpu::others),
+            (10, on_cpu::others),
             (1, on_cpu::few),
-            (18, on_cpu::others),
+            (19, on_cpu::others),
             (1, on_cpu::few),
             (5, on_cpu::others),
         ],
