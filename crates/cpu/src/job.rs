@@ -582,7 +582,12 @@ fn split_pieces(pieces: &[Range<usize>], wanted: usize) -> Vec<Vec<Range<usize>>
 #[cfg(test)]
 #[expect(clippy::single_range_in_vec_init, reason = "a piece is a range")]
 mod tests {
+    use sweepsort_core::{Codec, Engine, Spec, Task, ValuesMut};
+
     use super::*;
+    use crate::engine::CpuEngine;
+    use crate::instructions::{Instructions, second_cache_bytes};
+    use crate::plan::{Measure, Record};
     use crate::pool::Pool;
 
     /// Parts are about even, as many as wanted or fewer, and none is empty.
@@ -622,6 +627,39 @@ mod tests {
         });
         let expected = [[1, 1], [1, 1], [1, 2], [1, SHARED]];
         assert_eq!(counted.unwrap(), expected);
+    }
+
+    /// With so many workers blocks are taken in lots, and in the end one by one: records are in
+    /// order, those that tie as they were.
+    #[test]
+    fn lots_end_amid_a_sort() {
+        let (n, threads) = (7_000_000, 66);
+        let measure = Measure {
+            n,
+            record: Record::new(Instructions::detect(), true, 8, 8),
+            made: false,
+            cache: second_cache_bytes(),
+            threads,
+        };
+        let in_lots = measure.layout(measure.first_bits().even).in_lots();
+        assert!(in_lots < n, "{in_lots} of {n}");
+        let key = |i: u64| (i / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut keys: Vec<u64> = (0..n as u64).map(key).collect();
+        let mut values: Vec<u64> = (0..n as u64).collect();
+        let task = Task::Pairs((&mut keys[..]).into(), ValuesMut::new(&mut values));
+        let spec = Spec {
+            codec: Codec::UNSIGNED,
+            bits: 0..64,
+            stable: true,
+            algorithm: "auto".into(),
+        };
+        CpuEngine::new(Some(threads)).run(task, &spec).unwrap();
+        let pairs = || keys.iter().copied().zip(values.iter().copied());
+        assert!(
+            pairs().is_sorted_by(|a, b| a < b),
+            "keys, or values of those that tie"
+        );
+        assert!(pairs().all(|(found, i)| found == key(i)), "keys of values");
     }
 
     /// Each part of a bucket is told where its records come in the order.
