@@ -21,7 +21,9 @@
 //! what the other will sort, as a rule; and in the next sort the other fills them, who read them
 //! last.
 
-use std::iter;
+mod followed;
+mod layout;
+
 use std::mem;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,24 +34,21 @@ use sweepsort_core::Word;
 use crate::classify::Classify;
 use crate::fetch::prefetch;
 use crate::histogram::Counters;
-use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
 use crate::payload::Payload;
-use crate::pool::Crew;
 use crate::room::Room;
 use crate::scatter::{NextLine, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
 use crate::source::Source;
-use crate::tuning::{
-    BLOCK_BYTES, BLOCKS_PER_BUCKET, FETCHED_LATER, LOTS_EIGHTHS, NEAR_BUCKETS, REGION_WORKERS,
-    SHARED_BYTES, Sharing, TOGETHER,
-};
+use crate::tuning::{FETCHED_LATER, TOGETHER};
+
+use followed::{Follower, Run};
+
+pub(crate) use followed::Runs;
+pub(crate) use layout::Layout;
 
 /// Blocks, or lots, that a worker takes at a time. An atomic operation waits for all stores before it,
 /// most of which miss the caches here.
 const BATCH: usize = 8;
-
-/// So many runs before pieces of one are asked for, they are fetched: another worker has written them.
-const RUNS_LATER: usize = 8;
 
 /// The blocks of a room.
 pub(crate) struct Blocks {
@@ -106,132 +105,6 @@ fn reader_of(bucket: usize, buckets: usize, readers: usize) -> usize {
     bucket * readers / buckets
 }
 
-/// Records of a stretch of the input, moved by one worker in order.
-struct Run<W> {
-    range: Range<usize>,
-    /// Bits in which some code differs from the reference.
-    varying: W,
-    /// Where those of each bucket begin and end, from block to block.
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-    /// The blocks between, as they were taken, and then bucket by bucket.
-    followers: Vec<Follower>,
-    /// The first follower of each bucket, then.
-    firsts: Vec<u32>,
-}
-
-/// A block that followed a full one, both of a bucket.
-#[derive(Clone, Copy, Default)]
-struct Follower {
-    bucket: u16,
-    /// Which block it is, and which one lies behind the full one.
-    block: u32,
-    full_end: u32,
-}
-
-/// Where all runs went, in the order of the input.
-pub(crate) struct Runs<W> {
-    block_records: usize,
-    runs: Vec<Run<W>>,
-    /// What each worker counted.
-    counts: Vec<Vec<usize>>,
-}
-
-impl<W> Run<W> {
-    /// Brings the followers of each bucket together.
-    fn group(&mut self) {
-        let mut firsts = vec![0; self.starts.len() + 1];
-        for follower in &self.followers {
-            firsts[usize::from(follower.bucket) + 1] += 1;
-        }
-        let mut next = 0;
-        for first in &mut firsts {
-            next += *first;
-            *first = next;
-        }
-        let mut places = firsts.clone();
-        let mut grouped = vec![Follower::default(); self.followers.len()];
-        for &follower in &self.followers {
-            let place = &mut places[usize::from(follower.bucket)];
-            grouped[*place as usize] = follower;
-            *place += 1;
-        }
-        (self.followers, self.firsts) = (grouped, firsts);
-    }
-
-    /// The followers of a bucket.
-    fn followers(&self, bucket: usize) -> &[Follower] {
-        &self.followers[self.firsts[bucket] as usize..self.firsts[bucket + 1] as usize]
-    }
-
-    /// Says that it will be asked where a bucket begins and ends.
-    fn fetch_ends(&self, bucket: usize) {
-        prefetch((&raw const self.starts[bucket]).cast());
-        prefetch((&raw const self.ends[bucket]).cast());
-        prefetch((&raw const self.firsts[bucket]).cast());
-    }
-
-    /// The same of what lies between.
-    fn fetch_followers(&self, bucket: usize) {
-        prefetch(self.followers(bucket).as_ptr().cast());
-    }
-}
-
-impl<W: Word> Runs<W> {
-    /// What workers have moved to blocks of so many records.
-    pub(crate) fn new(
-        workers: Vec<CachePadded<Open<W>>>,
-        block_records: usize,
-        crew: Crew<'_>,
-    ) -> Self {
-        let (mut runs, mut counts) = (Vec::new(), Vec::new());
-        for worker in workers {
-            let mut worker = worker.into_inner();
-            worker.cut();
-            runs.append(&mut worker.runs);
-            counts.push(worker.counts);
-        }
-        runs.sort_unstable_by_key(|run| run.range.start);
-        crew.for_each(&mut runs, Run::group);
-        Runs {
-            block_records,
-            runs,
-            counts,
-        }
-    }
-
-    /// Bits in which some code differs from the reference.
-    pub(crate) fn varying(&self) -> W {
-        let varying = |varying, run: &Run<W>| varying | run.varying;
-        self.runs.iter().fold(W::ZERO, varying)
-    }
-
-    /// How many records of a bucket were counted, and not moved.
-    pub(crate) fn counted(&self, bucket: usize) -> usize {
-        self.counts.iter().map(|counts| counts[bucket]).sum()
-    }
-
-    /// The pieces of a bucket.
-    pub(crate) fn pieces(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
-        self.runs.iter().enumerate().flat_map(move |(i, run)| {
-            if let Some(later) = self.runs.get(i + 2 * RUNS_LATER) {
-                later.fetch_ends(bucket);
-            }
-            if let Some(later) = self.runs.get(i + RUNS_LATER) {
-                later.fetch_followers(bucket);
-            }
-            let followers = run.followers(bucket).iter();
-            let start = |block: u32| block as usize * self.block_records;
-            let next = followers.clone().map(move |follower| start(follower.block));
-            let full = followers.map(move |follower| start(follower.full_end));
-            let starts = iter::once(run.starts[bucket]).chain(next);
-            let ends = full.chain(iter::once(run.ends[bucket]));
-            let pieces = starts.zip(ends).map(|(start, end)| start..end);
-            pieces.filter(|piece| !piece.is_empty())
-        })
-    }
-}
-
 impl<W: Word> Open<W> {
     /// The run that goes on with a stretch, or begins with it.
     fn run(&mut self, range: &Range<usize>) {
@@ -239,14 +112,7 @@ impl<W: Word> Open<W> {
             Some(run) if run.range.end == range.start => run.range.end = range.end,
             _ => {
                 self.cut();
-                self.runs.push(Run {
-                    range: range.clone(),
-                    varying: W::ZERO,
-                    starts: Vec::new(),
-                    ends: Vec::new(),
-                    followers: Vec::new(),
-                    firsts: Vec::new(),
-                });
+                self.runs.push(Run::begin(range.clone()));
             }
         }
     }
@@ -267,174 +133,6 @@ impl<W: Word> Open<W> {
             run.starts = mem::replace(&mut self.starts, self.places.clone());
             run.followers = mem::take(&mut self.followers);
         }
-    }
-}
-
-/// What blocks are made for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    n: usize,
-    /// Bytes of a record.
-    record: usize,
-    workers: usize,
-    buckets: usize,
-    /// Bytes for blocks that are not full.
-    spare_bytes: usize,
-    /// How many workers are told apart by what they will sort.
-    readers: usize,
-}
-
-impl Layout {
-    /// For `n` records of so many bytes.
-    pub(crate) fn new(
-        n: usize,
-        record: usize,
-        workers: usize,
-        buckets: usize,
-        sharing: Sharing,
-    ) -> Self {
-        Layout {
-            n,
-            record,
-            workers,
-            buckets,
-            spare_bytes: SHARED_BYTES - sharing.local_bytes,
-            readers: match reads_take_over() {
-                true if workers <= REGION_WORKERS => workers,
-                _ => 1,
-            },
-        }
-    }
-
-    /// Bits that number the records of what is taken at once: a block, if there is room enough.
-    fn wanted_bits(&self) -> u32 {
-        let share = self.n.saturating_mul(self.record) / (self.buckets * BLOCKS_PER_BUCKET);
-        self.bits_within(BLOCK_BYTES.min(share))
-    }
-
-    /// Bits that number the records within so many bytes.
-    fn bits_within(&self, bytes: usize) -> u32 {
-        (bytes / self.record).max(1).ilog2()
-    }
-
-    /// Records of a block.
-    fn records(&self) -> usize {
-        let most = self.bits_within(self.spare_bytes / self.spare());
-        1 << self.wanted_bits().min(most)
-    }
-
-    /// Blocks that are not full: each worker has one open for every bucket, the first ones begin, on
-    /// average, in their middle, and some are taken and never opened.
-    fn spare(&self) -> usize {
-        self.workers * (self.buckets + self.buckets / 2 + self.readers * BATCH)
-    }
-
-    /// How many blocks there are.
-    fn count(&self) -> usize {
-        self.n / self.records() + self.spare()
-    }
-
-    /// How many regions they lie in.
-    fn regions(&self) -> usize {
-        self.readers * self.readers
-    }
-
-    /// How many blocks are a lot, and how many records can be moved to lots, whatever their buckets
-    /// are. If that is most of them: in between all workers wait for the last one.
-    fn lots(&self) -> (usize, usize) {
-        let most = self.wanted_bits() - self.records().ilog2();
-        let mut lots = (1..=most).rev().map(|bits| {
-            let lot = 1 << bits;
-            let full = (self.count() / lot).saturating_sub(self.spare() + self.regions());
-            (lot, full * lot * self.records())
-        });
-        lots.find(|&(_, moved)| moved >= self.n / 8 * LOTS_EIGHTHS)
-            .unwrap_or((1, self.n))
-    }
-
-    /// How many records are moved before blocks are taken one by one.
-    pub(crate) fn in_lots(&self) -> usize {
-        self.lots().1
-    }
-
-    /// How many records a room needs.
-    pub(crate) fn room(&self) -> usize {
-        self.count().saturating_mul(self.records())
-    }
-
-    /// How lines are fetched: to be written, if the records lie in the workers' caches, as a rule
-    /// in another's than who writes them.
-    fn next_line(&self) -> NextLine {
-        let in_caches = self.n * self.record <= self.workers * second_cache_bytes();
-        match stores_wait() {
-            false => NextLine::Far,
-            true if self.buckets > NEAR_BUCKETS => NextLine::FarThenNear,
-            true if self.workers > 1 && in_caches && fetches_to_write() => NextLine::ToWrite,
-            true => NextLine::Near,
-        }
-    }
-
-    /// The blocks, and the open ones of each worker. `turned` in every second sort.
-    pub(crate) fn blocks<W>(self, turned: bool) -> (Blocks, Vec<CachePadded<Open<W>>>) {
-        let Layout {
-            workers,
-            buckets,
-            readers,
-            ..
-        } = self;
-        let (all, records) = (self.count(), self.records());
-        let (lot, _) = self.lots();
-        let count = self.regions();
-        let bound = |region| all * region / count / lot * lot;
-        let mut regions: Vec<Region> = (0..count)
-            .map(|region| Region {
-                next: bound(region).into(),
-                end: bound(region + 1),
-            })
-            .collect();
-        let mut given_back: Vec<u32> = (bound(count)..all).map(number).collect();
-        let mut open = |worker: usize| {
-            let writer = worker % readers;
-            let region = |reader| match turned {
-                true => reader * readers + writer,
-                false => writer * readers + reader,
-            };
-            let mut place = |bucket: usize| {
-                let next = &mut regions[region(reader_of(bucket, buckets, readers))].next;
-                let next = next.get_mut();
-                let block = *next;
-                *next += lot;
-                // If all began at the start of a block, they would share one set of a cache.
-                let place = block * records + bucket * lot * records / buckets;
-                given_back.extend((block..place / records).map(number));
-                place
-            };
-            let places: Vec<usize> = (0..buckets).map(&mut place).collect();
-            let reader = |reader| Reader {
-                region: region(reader),
-                free: 0..0,
-                again: 0..0,
-            };
-            CachePadded::new(Open {
-                starts: places.clone(),
-                places,
-                followers: Vec::new(),
-                readers: (0..readers).map(reader).collect(),
-                runs: Vec::new(),
-                counts: vec![0; buckets],
-            })
-        };
-        let open = (0..workers).map(&mut open).collect();
-        let blocks = Blocks {
-            records,
-            lot,
-            regions: regions.into_iter().map(CachePadded::new).collect(),
-            given_back,
-            taken_again: AtomicUsize::new(0),
-            all,
-            next_line: self.next_line(),
-        };
-        (blocks, open)
     }
 }
 
@@ -664,6 +362,7 @@ mod tests {
     use crate::instructions::Instructions;
     use crate::payload::{Bytes, Fixed, Nothing};
     use crate::placing::Placing;
+    use crate::pool::Crew;
     use crate::reading::Plain;
     use crate::source::Stored;
     use crate::tuning::{FIRST_BITS, SHARING};
