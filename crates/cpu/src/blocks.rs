@@ -26,6 +26,7 @@ mod layout;
 
 use std::mem;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
@@ -35,6 +36,7 @@ use crate::classify::Classify;
 use crate::fetch::prefetch;
 use crate::histogram::Counters;
 use crate::payload::Payload;
+use crate::pool::Crew;
 use crate::room::Room;
 use crate::scatter::{NextLine, fetch_far, fetch_near, fetch_to_write};
 use crate::sift::BucketSet;
@@ -52,24 +54,22 @@ const BATCH: usize = 8;
 
 /// The blocks of a room.
 pub(crate) struct Blocks {
+    layout: Layout,
     /// Records of a block, a power of two.
     records: usize,
-    /// How many blocks there are.
-    all: usize,
     /// How many a bucket takes at once, a power of two.
     lot: usize,
-    /// Nobody else's lines, for they are written often.
-    regions: Vec<CachePadded<Region>>,
-    /// Those of lots that were not begun, and how many of them have been taken again.
-    given_back: Vec<u32>,
-    taken_again: AtomicUsize,
+    /// Those that nobody has, region by region.
+    regions: Vec<Stock>,
+    /// Those of lots that were not begun, worker by worker.
+    given_back: Vec<(Stock, Vec<u32>)>,
     next_line: NextLine,
 }
 
-/// Blocks that lie together.
-struct Region {
-    /// The first one that nobody has.
-    next: AtomicUsize,
+/// Numbers that workers take, some at a time.
+struct Stock {
+    /// The first one that is left. Nobody else's line, for it is written often.
+    next: CachePadded<AtomicUsize>,
     end: usize,
 }
 
@@ -77,22 +77,26 @@ struct Region {
 pub(crate) struct Open<W> {
     /// Where the next record of each bucket goes, and where those of the last run began.
     places: Vec<usize>,
-    starts: Vec<usize>,
+    starts: Arc<[usize]>,
     /// What followed full blocks in the last run.
     followers: Vec<Follower>,
     /// Where it takes blocks of buckets that the workers will sort, as a rule, one of them after the other.
     readers: Vec<Reader>,
-    runs: Vec<Run<W>>,
+    /// The last run, if it may go on, and those that have ended.
+    run: Option<Run<W>>,
+    ended: Vec<Run<W>>,
     /// How many records of each bucket were counted, and not moved.
     counts: Vec<usize>,
 }
 
-/// A region, and blocks that were taken, from there or of those given back, and are not opened yet.
+/// Blocks that were taken, and are not opened yet.
 struct Reader {
+    /// Those of a region.
     region: usize,
     free: Range<usize>,
-    /// Which of those given back.
-    again: Range<usize>,
+    /// Those given back, by this worker or another.
+    worker: usize,
+    again: (usize, Range<usize>),
 }
 
 /// A block's number, in half a word.
@@ -105,14 +109,30 @@ fn reader_of(bucket: usize, buckets: usize, readers: usize) -> usize {
     bucket * readers / buckets
 }
 
+impl Stock {
+    fn new(numbers: Range<usize>) -> Self {
+        Stock {
+            next: CachePadded::new(numbers.start.into()),
+            end: numbers.end,
+        }
+    }
+
+    /// So many, or fewer, if any are left.
+    fn take(&self, wanted: usize) -> Option<Range<usize>> {
+        let is_left = self.next.load(Ordering::Relaxed) < self.end;
+        let first = is_left.then(|| self.next.fetch_add(wanted, Ordering::Relaxed))?;
+        (first < self.end).then(|| first..self.end.min(first + wanted))
+    }
+}
+
 impl<W: Word> Open<W> {
-    /// The run that goes on with a stretch, or begins with it.
-    fn run(&mut self, range: &Range<usize>) {
-        match self.runs.last_mut() {
-            Some(run) if run.range.end == range.start => run.range.end = range.end,
+    /// Goes on with a stretch, or begins with it, where so many records lie together.
+    fn run(&mut self, range: &Range<usize>, together: usize) {
+        match &mut self.run {
+            Some(run) if run.goes_on(range.start, together) => run.range.end = range.end,
             _ => {
-                self.cut();
-                self.runs.push(Run::begin(range.clone()));
+                self.end_run();
+                self.run = Some(Run::begin(range.clone(), together));
             }
         }
     }
@@ -126,55 +146,76 @@ impl<W: Word> Open<W> {
         }
     }
 
-    /// Ends the last run: its last pieces are what lies in the open blocks.
-    fn cut(&mut self) {
-        if let Some(run) = self.runs.last_mut() {
-            run.ends.clone_from(&self.places);
-            run.starts = mem::replace(&mut self.starts, self.places.clone());
-            run.followers = mem::take(&mut self.followers);
+    /// Ends the last run.
+    pub(crate) fn end_run(&mut self) {
+        if let Some(mut run) = self.run.take() {
+            let ends: Arc<[usize]> = self.places.as_slice().into();
+            let starts = mem::replace(&mut self.starts, Arc::clone(&ends));
+            run.end(starts, ends, &self.followers);
+            self.followers.clear();
+            self.ended.push(run);
         }
     }
 }
 
 impl Blocks {
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.all
-    }
-
-    /// Records of one.
-    pub(crate) fn records(&self) -> usize {
-        self.records
+    /// What a worker begins with.
+    pub(crate) fn open<W>(&self, worker: usize) -> Open<W> {
+        self.layout.open(worker)
     }
 
     /// Has blocks taken one by one from now on. Of their lots all workers give back what they have
     /// not begun.
-    pub(crate) fn end_lots<W>(&mut self, workers: &mut [CachePadded<Open<W>>]) {
-        for open in workers {
+    pub(crate) fn end_lots<W: Word>(
+        &mut self,
+        workers: &mut [CachePadded<Option<Open<W>>>],
+        crew: Crew<'_>,
+    ) {
+        let (layout, records, lot) = (self.layout, self.records, self.lot);
+        // About half of the lots that a worker began with, and of those it has now. (Helpers would all
+        // ask the system for memory at once, each time.)
+        let about = layout.buckets * lot;
+        let mut given_back: Vec<_> = workers
+            .iter_mut()
+            .enumerate()
+            .map(|worker| (worker, Vec::with_capacity(about)))
+            .collect();
+        crew.for_each(&mut given_back, |((worker, open), blocks)| {
+            let mut give = |some: Range<usize>| blocks.extend(some.map(number));
+            for (first, place) in layout.beginnings(*worker) {
+                give(first..place / records);
+            }
+            // Who has not come yet may still come.
+            let open = open.get_or_insert_with(|| layout.open(*worker));
+            for place in &open.places {
+                let next = place / records + 1;
+                give(next..next.next_multiple_of(lot));
+            }
             for reader in &mut open.readers {
-                let free = mem::take(&mut reader.free);
-                self.given_back.extend(free.map(number));
+                give(mem::take(&mut reader.free));
             }
-            for &place in &open.places {
-                let next = place / self.records + 1;
-                let rest = next..next.next_multiple_of(self.lot);
-                self.given_back.extend(rest.map(number));
-            }
-        }
+        });
+        let behind = layout.behind().map(number).collect();
+        let given_back = given_back.into_iter().map(|(_, blocks)| blocks);
+        self.given_back = given_back
+            .chain([behind])
+            .map(|blocks| (Stock::new(0..blocks.len()), blocks))
+            .collect();
         self.lot = 1;
     }
 
     /// A block that nobody has, or the first one of a lot: of those that a worker has taken, or takes
     /// now.
     fn take(&self, reader: &mut Reader) -> usize {
-        if reader.free.is_empty() && reader.again.is_empty() {
+        if reader.free.is_empty() && reader.again.1.is_empty() {
             match self.batch(reader.region) {
                 Some(blocks) => reader.free = blocks,
-                None => reader.again = self.batch_again(),
+                None => reader.again = self.batch_again(reader.worker),
             }
         }
-        if let Some(again) = reader.again.next() {
-            return self.given_back[again] as usize;
+        let (giver, again) = &mut reader.again;
+        if let Some(again) = again.next() {
+            return self.given_back[*giver].1[again] as usize;
         }
         let block = reader.free.start;
         reader.free.start += self.lot;
@@ -184,21 +225,16 @@ impl Blocks {
     /// Blocks of a region, or of another one where it has no more.
     fn batch(&self, region: usize) -> Option<Range<usize>> {
         let (before, from) = self.regions.split_at(region);
-        from.iter().chain(before).find_map(|region| {
-            let left = region.next.load(Ordering::Relaxed) < region.end;
-            let taken = BATCH * self.lot;
-            let first = left.then(|| region.next.fetch_add(taken, Ordering::Relaxed))?;
-            (first < region.end).then(|| first..region.end.min(first + taken))
-        })
+        let mut stocks = from.iter().chain(before);
+        stocks.find_map(|stock| stock.take(BATCH * self.lot))
     }
 
-    /// Some that were given back.
-    fn batch_again(&self) -> Range<usize> {
+    /// Some that were given back, by whom, and which of its: a worker's own, or others'.
+    fn batch_again(&self, worker: usize) -> (usize, Range<usize>) {
         assert_eq!(self.lot, 1, "a room has lots for all that are moved so");
-        let all = self.given_back.len();
-        let first = self.taken_again.fetch_add(BATCH, Ordering::Relaxed);
-        assert!(first < all, "a room has blocks for all records");
-        first..all.min(first + BATCH)
+        let mut givers = (worker..self.given_back.len()).chain(0..worker);
+        let some = givers.find_map(|giver| Some((giver, self.given_back[giver].0.take(BATCH)?)));
+        some.expect("a room has blocks for all records")
     }
 }
 
@@ -245,7 +281,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
         fetch_own: impl Fn(*const u8) + Copy,
         fetch_next: impl Fn(usize, *const u8) + Copy,
     ) {
-        open.run(&stretch);
+        open.run(&stretch, self.blocks.lot * self.blocks.records);
         let (source, room) = (self.classify.source, self.room);
         let places = open.places.as_mut_ptr();
         // For all, what is stored might change it.
@@ -296,7 +332,7 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
                 self.classify.strips(stretch, self.reference, put)
             }
         };
-        if let Some(run) = open.runs.last_mut() {
+        if let Some(run) = &mut open.run {
             run.varying = run.varying | varying;
         }
     }
@@ -330,21 +366,18 @@ impl<W: Word, P: Payload, S: Source<W, P>> Scatter<'_, W, P, S> {
     #[cold]
     #[inline(never)]
     fn follow(&self, bucket: u16, end: usize, open: &mut Open<W>) -> usize {
-        let start = &mut open.starts[usize::from(bucket)];
         // Of a bucket of one value only the number of records is asked for. So they are written to
         // one block again and again. (Where most of an input has such values, they are not written
         // at all: `moved`.)
         if self.alike && self.classify.classifier.one_value(bucket.into()).is_some() {
-            open.counts[usize::from(bucket)] += end - *start;
-            *start = end - self.blocks.records;
-            return *start;
+            open.counts[usize::from(bucket)] += self.blocks.records;
+            return end - self.blocks.records;
         }
         let reader = reader_of(bucket.into(), open.places.len(), open.readers.len());
         let block = self.blocks.take(&mut open.readers[reader]);
         open.followers.push(Follower {
             bucket,
             block: number(block),
-            full_end: number(end / self.blocks.records),
         });
         let next = block * self.blocks.records;
         self.room.prefetch_start(next);
@@ -404,13 +437,15 @@ mod tests {
                     buckets: 1 << bits,
                     spare_bytes,
                     readers: 1,
+                    turned: false,
                 };
                 let in_lots = layout.in_lots();
                 let what =
                     format!("{instructions:?}, {bits} bits, {next_line:?}, {in_lots} in lots");
                 assert_eq!(in_lots < n, spare_bytes < 1 << 20, "{what}");
-                let (mut blocks, mut open) = layout.blocks(false);
+                let mut blocks = layout.blocks();
                 blocks.next_line = next_line;
+                let mut open = [CachePadded::new(Some(blocks.open(0)))];
                 let places = layout.room();
                 let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
                 // SAFETY: there is memory for them.
@@ -418,7 +453,7 @@ mod tests {
                     unsafe { Room::new(columns_at(memory.as_mut_ptr().cast(), places, payload)) };
                 for stretch in [0..n / 3, n / 3..in_lots, in_lots..n] {
                     if stretch.start == in_lots {
-                        blocks.end_lots(&mut open);
+                        blocks.end_lots(&mut open, Crew::alone());
                     }
                     let scatter = Scatter {
                         classify: Classify {
@@ -436,13 +471,13 @@ mod tests {
                         alike: false,
                     };
                     // SAFETY: there are `n` records, and the room is one for them.
-                    unsafe { scatter.run(stretch, &mut open[0]) };
+                    unsafe { scatter.run(stretch, open[0].as_mut().unwrap()) };
                 }
-                let runs = Runs::new(open, blocks.records, Crew::alone());
+                let runs = Runs::new(open.into(), layout);
                 let pieces: Vec<_> = (0..1usize << bits)
                     .flat_map(|bucket| {
                         let pieces = runs.pieces(bucket);
-                        pieces.map(move |piece| (bucket, piece))
+                        pieces.iter().map(move |piece| (bucket, piece.clone()))
                     })
                     .collect();
                 let (mut found, mut found_values) = (vec![0u32; n], vec![0u32; n]);
@@ -493,24 +528,31 @@ mod tests {
                 buckets,
                 spare_bytes,
                 readers,
+                turned: false,
             };
             let what = format!("{layout:?}");
             assert_eq!(layout.lots().0, lot, "{what}");
             // Who fills a block and who reads it, in two sorts.
             let mut hands = [false, true].map(|_| vec![None; layout.count()]);
             for (hands, turned) in hands.iter_mut().zip([false, true]) {
-                let (mut blocks, mut open) = layout.blocks::<u32>(turned);
+                let mut blocks = layout.turned(turned).blocks();
+                // One helper comes late, or never.
+                let came = |worker| worker < workers - usize::from(workers > 2);
+                let mut open: Vec<_> = (0..workers)
+                    .map(|worker| came(worker).then(|| blocks.open::<u32>(worker)))
+                    .map(CachePadded::new)
+                    .collect();
                 let mut note = |block: usize, hand: [usize; 2]| {
                     assert_eq!(hands[block].replace(hand), None, "{what}: block {block}");
                 };
-                for (worker, open) in open.iter().enumerate() {
+                for (worker, open) in open.iter().flat_map(|open| &**open).enumerate() {
                     for (bucket, &place) in open.places.iter().enumerate() {
                         let reader = bucket * readers / buckets;
                         note(place / blocks.records, [worker, reader]);
                     }
                 }
                 // All take some, alone or in lots, of which others must not have them.
-                for (worker, open) in open.iter_mut().enumerate() {
+                for (worker, open) in open.iter_mut().flat_map(|open| &mut **open).enumerate() {
                     for (i, reader) in open.readers.iter_mut().enumerate() {
                         for _ in 0..BATCH {
                             let first = blocks.take(reader);
@@ -522,10 +564,10 @@ mod tests {
                 }
                 // One takes what is left of the records that are moved in lots, and then, one by one, of
                 // all, while the others have taken some in vain.
-                let mut taken = workers * readers * BATCH * lot;
+                let mut taken = (0..workers).filter(|&i| came(i)).count() * readers * BATCH * lot;
                 for more in [layout.in_lots(), n] {
                     let lot = blocks.lot;
-                    for open in &mut open[1..] {
+                    for open in open[1..].iter_mut().flat_map(|open| &mut **open) {
                         for reader in &mut open.readers {
                             let first = blocks.take(reader);
                             for block in first..first + lot {
@@ -534,13 +576,19 @@ mod tests {
                         }
                     }
                     while taken + lot <= more / blocks.records {
-                        let first = blocks.take(&mut open[0].readers[0]);
+                        let first = blocks.take(&mut open[0].as_mut().unwrap().readers[0]);
                         for block in first..first + lot {
                             note(block, [usize::MAX; 2]);
                         }
                         taken += lot;
                     }
-                    blocks.end_lots(&mut open);
+                    if lot > 1 {
+                        blocks.end_lots(&mut open, Crew::alone());
+                        let late = (0..workers).filter(|&worker| !came(worker));
+                        for place in late.flat_map(|i| &open[i].as_ref().unwrap().places) {
+                            note(place / blocks.records, [usize::MAX; 2]);
+                        }
+                    }
                 }
             }
             let of_two = |hand: &&[usize; 2]| readers > 1 && hand[0] < workers;
@@ -574,14 +622,15 @@ mod tests {
                 even: 8,
                 sampled: 8,
             };
-            let mut classifier = Classifier::within([0, u32::MAX], &sample, bits);
+            let mut classifier = Classifier::within([0, u32::MAX], &mut sample, bits);
             classifier.find_common(&sample);
             assert_eq!(classifier.moved().is_some(), counted, "{frequent} of ten");
             let found = classifier.common().is_some();
             assert_eq!(found, frequent >= 9, "{frequent} of ten");
             for instructions in Instructions::all() {
                 let layout = Layout::new(n, 4, 1, 256, SHARING);
-                let (blocks, mut open) = layout.blocks(false);
+                let blocks = layout.blocks();
+                let mut open = blocks.open(0);
                 let mut room = vec![0u32; layout.room()];
                 let scatter = Scatter {
                     classify: Classify {
@@ -602,24 +651,19 @@ mod tests {
                     reference: 0,
                     alike: true,
                 };
-                for stretch in [0..n / 3, n / 3..n] {
+                for stretch in [n / 3..n, 0..n / 3] {
                     // SAFETY: there are `n` keys, and the room is one for them.
-                    unsafe { scatter.run(stretch, &mut open[0]) };
+                    unsafe { scatter.run(stretch, &mut open) };
                 }
-                let counts = open[0].counts.clone();
+                let open = vec![CachePadded::new(Some(open))];
+                let runs = Runs::new(open, layout);
                 let mut found = Vec::new();
-                for (bucket, &count) in counts.iter().enumerate() {
-                    let moved = classifier.moved().is_some_and(|moved| moved.has(bucket));
-                    if let Some(key) = classifier.one_value(bucket).filter(|_| !moved) {
-                        found.extend(vec![key; count]);
-                    }
-                }
-                let runs = Runs::new(open, blocks.records, Crew::alone());
-                for bucket in 0..counts.len() {
-                    for piece in runs.pieces(bucket) {
-                        match classifier.one_value(bucket) {
-                            Some(key) => found.extend(vec![key; piece.len()]),
-                            None => found.extend(&room[piece]),
+                for bucket in 0..classifier.buckets() {
+                    match classifier.one_value(bucket) {
+                        Some(key) => found.extend(vec![key; runs.overwritten(bucket)]),
+                        None => {
+                            let pieces = runs.pieces(bucket).iter();
+                            found.extend(pieces.flat_map(|piece| &room[piece.clone()]));
                         }
                     }
                 }

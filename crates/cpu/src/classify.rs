@@ -21,7 +21,7 @@ use crate::lanes::{VectoredOrNot, by_vectors, by_vectors_or_not};
 use crate::payload::Payload;
 use crate::pieces::Limits;
 use crate::placing::Placing;
-use crate::sample::is_even;
+use crate::sample::{is_even, range};
 use crate::sift::{BucketSet, Common, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
@@ -62,9 +62,10 @@ pub(crate) enum Classifier<W> {
 }
 
 impl<W: Word> Classifier<W> {
-    /// Buckets for codes such as those of a sample, which is in order.
-    pub(crate) fn new(sample: &[W], bits: BucketBits) -> Self {
-        let (first, last) = (sample[0], sample[sample.len() - 1]);
+    /// Buckets for codes such as those of a sample, which has some, and is put in order if they are
+    /// not spread evenly.
+    pub(crate) fn new(sample: &mut [W], bits: BucketBits) -> Self {
+        let [first, last] = range(sample).expect("a sort has records");
         // What lies beyond the sample is likely no further away than a few of its steps.
         let bits_of_steps = sample.len().ilog2().min(W::BITS - 1);
         let beyond = last.wrapping_sub(first) >> bits_of_steps << 1;
@@ -74,11 +75,12 @@ impl<W: Word> Classifier<W> {
     }
 
     /// The same, for codes in a range.
-    pub(crate) fn within(range: [W; 2], sample: &[W], bits: BucketBits) -> Self {
+    pub(crate) fn within(range: [W; 2], sample: &mut [W], bits: BucketBits) -> Self {
         match Self::even(range, bits.even) {
             Classifier::Even {
                 placing, buckets, ..
             } if !is_even(sample, &placing, buckets) => {
+                sample.sort_unstable();
                 Classifier::Sampled(Box::new(Splitters::new(sample, bits.sampled)))
             }
             even => even,

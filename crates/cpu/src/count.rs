@@ -12,6 +12,7 @@ use sweepsort_core::{Coder, Report, Result, Stage, Word};
 
 use crate::hybrid::Means;
 use crate::pool::{Crew, Shared};
+use crate::sample::range;
 use crate::tuning::{
     COUNT_8_FROM, COUNT_16_FROM, COUNT_KEYS_A_CODE, COUNT_MOST_CODES, PARALLEL_FROM, STRETCH,
 };
@@ -59,10 +60,10 @@ impl<W: Word> Span<W> {
         }
     }
 
-    /// Those that `n` keys may have of which this is a sample, in order: at both ends half as many more as it
-    /// shows. None where there are so many that keys are better moved.
+    /// Those that `n` keys may have of which this is a sample: at both ends half as many more as it shows.
+    /// None where there are so many that keys are better moved.
     pub(crate) fn of_sample(sample: &[W], n: usize) -> Option<Self> {
-        let (least, greatest) = (*sample.first()?, *sample.last()?);
+        let [least, greatest] = range(sample)?;
         let shown = usize::try_from(greatest.wrapping_sub(least).widen()).ok()?;
         if shown >= COUNT_MOST_CODES || n / COUNT_KEYS_A_CODE <= shown {
             return None;

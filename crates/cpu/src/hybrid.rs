@@ -412,7 +412,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let mut bytes = measure.many_bytes();
             let block = means.scratch.take(bytes)?;
             let bits = measure.first_bits();
-            let sample = sample(n, SAMPLE_PER_BUCKET << bits.most(), crew, |i| {
+            let mut sample = sample(n, SAMPLE_PER_BUCKET << bits.most(), crew, |i| {
                 self.source.code(i) & mask
             });
             if let (Some(coder), Some(data)) = (self.counts, self.data)
@@ -428,7 +428,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                     ..counted
                 });
             }
-            let mut classifier = Classifier::new(&sample, bits);
+            let mut classifier = Classifier::new(&mut sample, bits);
             if measure.record.is_keys_for_vectors() {
                 classifier.find_common(&sample);
             }
@@ -456,11 +456,12 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 crew,
             );
             let bits = classifier.of_bits(bits);
-            let (layout, turned) = (measure.layout(bits), means.scratch.turns());
+            let layout = measure.layout(bits).turned(means.scratch.turns());
             note_stage(&mut report, Stage::Histogram, start);
-            let (mut buckets, varying) =
-                job.scatter_first(self.source, &classifier, layout, turned);
-            report.constant_bits = self.bits.len() as u32 - varying.widen().count_ones();
+            let runs = job.scatter_first(self.source, &classifier, layout);
+            let mut buckets = job.buckets(&runs, &classifier);
+            let varying = runs.varying().widen().count_ones();
+            report.constant_bits = self.bits.len() as u32 - varying;
             note_stage(&mut report, Stage::Scatter, start);
             // If there is none, nothing has been written but scratch.
             let made = match self.data.is_none() && job.goes_on(&buckets) {

@@ -1,10 +1,12 @@
 //! A sort under way: records partitioned into buckets, from array to array, until every bucket fits the
 //! cache.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::slice;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
 use crate::blocks::{Layout, Runs, Scatter};
@@ -73,11 +75,11 @@ impl Side {
 
 /// Records that come together in the order.
 #[derive(Clone)]
-pub(crate) struct Bucket<W> {
+pub(crate) struct Bucket<'p, W> {
     /// Where they are on their side, piece by piece.
-    pieces: Vec<Range<usize>>,
-    /// As many places on the other side that nobody uses.
-    free: Vec<Range<usize>>,
+    pieces: Cow<'p, [Range<usize>]>,
+    /// As many places on the other side that nobody uses, if these are not those in the order.
+    free: Option<Cow<'p, [Range<usize>]>>,
     /// The place of the first of them in the order.
     start: usize,
     n: usize,
@@ -91,36 +93,10 @@ pub(crate) struct Bucket<W> {
     limits: Option<Limits<W>>,
 }
 
-impl<W: Word> Bucket<W> {
-    /// Those of a first partition that have records, in order.
-    fn of_runs(runs: &Runs<W>, classify: Classify<'_, W, impl Copy>, crew: Crew<'_>) -> Vec<Self> {
-        let Classify {
-            classifier, mask, ..
-        } = classify;
-        let mut buckets = vec![None; classifier.buckets()];
-        let mut numbered: Vec<_> = buckets.iter_mut().enumerate().collect();
-        crew.for_each(&mut numbered, |(number, bucket)| {
-            let pieces: Vec<_> = runs.pieces(*number).collect();
-            let n = runs.counted(*number) + pieces.iter().map(Range::len).sum::<usize>();
-            **bucket = (n > 0).then(|| Bucket {
-                pieces,
-                free: Vec::new(),
-                start: 0,
-                n,
-                tied: classifier.one_value(*number),
-                window: 0,
-                passes: 1,
-                limits: classifier.limits(*number, mask),
-            });
-        });
-        let mut buckets: Vec<Self> = buckets.into_iter().flatten().collect();
-        let mut next = 0;
-        for bucket in &mut buckets {
-            bucket.start = next;
-            next += bucket.n;
-            bucket.free.push(bucket.start..next);
-        }
-        buckets
+impl<W: Word> Bucket<'_, W> {
+    /// Their places in the order.
+    fn places(&self) -> Range<usize> {
+        self.start..self.start + self.n
     }
 }
 
@@ -204,8 +180,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         self.moved.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Moves all records from their source to the room, in blocks, and returns their buckets, and the
-    /// bits in which codes differ.
+    /// Moves all records from their source to the room, in blocks.
     ///
     /// # Safety
     /// The source has the records, and nobody else uses them now. The room is one for them in the
@@ -215,8 +190,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
         source: S,
         classifier: &Classifier<W>,
         layout: Layout,
-        turned: bool,
-    ) -> (Vec<Bucket<W>>, W) {
+    ) -> Runs<W> {
         let mask = W::mask(&self.bits);
         let classify = Classify {
             source,
@@ -224,7 +198,10 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             classifier,
             instructions: self.local.instructions(),
         };
-        let (mut blocks, mut open) = layout.blocks(turned);
+        let mut blocks = layout.blocks();
+        let mut open: Vec<_> = (0..self.crew.threads())
+            .map(|_| CachePadded::new(None))
+            .collect();
         let parts = match self.crew.threads() {
             1 => 1,
             _ => part_count(self.n, self.crew).max(self.n.div_ceil(STRETCH)),
@@ -235,7 +212,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 continue;
             }
             if records.start > 0 {
-                blocks.end_lots(&mut open);
+                blocks.end_lots(&mut open, self.crew);
             }
             let scatter = Scatter {
                 classify,
@@ -247,26 +224,71 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             };
             let workers = Shared(open.as_mut_ptr());
             let parts = (parts * records.len()).div_ceil(self.n);
-            self.crew.for_each(&mut even(records, parts), |stretch| {
+            let mut stretches = even(records, parts);
+            let (all, begun) = (stretches.len(), AtomicUsize::new(0));
+            self.crew.for_each(&mut stretches, |stretch| {
+                let worker = self.crew.worker();
+                begun.fetch_add(1, Ordering::Relaxed);
                 // SAFETY: a worker moves one stretch at a time.
                 unsafe {
-                    let open = &mut *workers.at(self.crew.worker());
+                    let open = &mut *workers.at(worker);
+                    let open = open.get_or_insert_with(|| blocks.open(worker));
                     scatter.run(stretch.clone(), open);
+                    // None is left for this worker.
+                    if begun.load(Ordering::Relaxed) == all {
+                        open.end_run();
+                    }
                 }
             });
         }
         self.note_moved(2 * self.n * self.data.record_bytes());
-        let crew = match blocks.count() {
+        Runs::new(open, layout)
+    }
+
+    /// The buckets that have records of those that the first scatter has moved.
+    pub(crate) fn buckets<'p>(
+        &self,
+        runs: &'p Runs<W>,
+        classifier: &Classifier<W>,
+    ) -> Vec<Bucket<'p, W>> {
+        let (alike, mask) = (self.local.alike::<P>(), W::mask(&self.bits));
+        let crew = match runs.layout().count() {
             ..BLOCKS_SHARED_FROM => Crew::alone(),
             _ => self.crew,
         };
-        let runs = Runs::new(open, blocks.records(), crew);
-        (Bucket::of_runs(&runs, classify, crew), runs.varying())
+        let mut buckets = crew.map(classifier.buckets(), |number| {
+            let tied = classifier.one_value(number);
+            let (pieces, n) = match alike && tied.is_some() {
+                true => (&[][..], runs.overwritten(number)),
+                false => {
+                    let pieces = runs.pieces(number);
+                    let moved: usize = pieces.iter().map(Range::len).sum();
+                    (pieces, runs.counted(number) + moved)
+                }
+            };
+            Bucket {
+                pieces: pieces.into(),
+                free: None,
+                start: 0,
+                n,
+                tied,
+                window: 0,
+                passes: 1,
+                limits: classifier.limits(number, mask),
+            }
+        });
+        let mut next = 0;
+        buckets.retain_mut(|bucket| {
+            bucket.start = next;
+            next += bucket.n;
+            bucket.n > 0
+        });
+        buckets
     }
 
     /// Whether some of these buckets have to be partitioned again, from one array to the other.
-    pub(crate) fn goes_on(&self, buckets: &[Bucket<W>]) -> bool {
-        let ends = |bucket: &Bucket<W>| bucket.tied.is_some() && self.local.sink.windows() == 1;
+    pub(crate) fn goes_on(&self, buckets: &[Bucket<'_, W>]) -> bool {
+        let ends = |bucket: &Bucket<'_, W>| bucket.tied.is_some() && self.local.sink.windows() == 1;
         let mut rest = buckets.iter().filter(|bucket| !ends(bucket));
         rest.any(|bucket| !self.local.takes(bucket.n))
     }
@@ -280,56 +302,64 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     ///
     /// # Safety
     /// Nobody else uses the records now. The data are there, if a bucket [goes on](Self::goes_on).
-    pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket<W>]) {
+    pub(crate) unsafe fn finish_first(&self, buckets: &mut [Bucket<'_, W>]) {
         // SAFETY: the caller's promise.
         unsafe { self.finish(self.crew, buckets, Side::Room) }
     }
 
     /// Sorts each bucket, to where the sink wants it.
-    unsafe fn finish(&self, crew: Crew<'_>, buckets: &mut [Bucket<W>], side: Side) {
+    unsafe fn finish(&self, crew: Crew<'_>, buckets: &mut [Bucket<'_, W>], side: Side) {
         crew.for_each(buckets, |bucket| {
-            let bucket = &*bucket;
-            // SAFETY: buckets do not overlap, and a worker's memory is its own. All records of a bucket in
-            // the room left the data's side, so its places there are free.
-            unsafe {
-                let in_room = side == Side::Room;
-                if bucket.tied.is_some() || !self.local.takes(bucket.n) {
-                    if const { Self::BESIDE } && in_room {
-                        return self.go_on(&self.bring(bucket), self.data, Side::Data);
-                    }
-                    return self.go_on(bucket, self.columns(side), side);
-                }
-                let own = self.workers.of(self.crew.worker());
-                let to = match self.passing {
-                    true => columns_at(own.add(self.workers.bytes), bucket.n, self.data.payload()),
-                    false => self.data.from(bucket.start),
-                };
-                let all = 0..bucket.n;
-                let from = if const { Self::BESIDE } && in_room {
-                    let (records, pieces) = (self.room.records(), &bucket.pieces);
-                    let (n, limits) = (bucket.n, bucket.limits);
-                    let sorted = self.local.sort_beside(records, pieces, n, to, own, limits);
-                    self.note_moved(2 * bucket.n * self.data.record_bytes());
-                    if sorted {
-                        return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
-                    }
-                    self.room.gather(&bucket.pieces, to);
-                    Pieces::new(to, slice::from_ref(&all))
-                } else {
-                    Pieces::new(self.columns(side), &bucket.pieces).within(bucket.limits)
-                };
-                let passes = self.local.sort(from, to, own, bucket.window, bucket.start);
-                self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
-                self.note_passes(bucket.passes + passes);
-            }
+            // SAFETY: buckets do not overlap, and all records of a bucket in the room left the data's side, so
+            // its places there are free.
+            unsafe { self.finish_one(bucket, side) };
         });
+    }
+
+    /// Sorts a bucket.
+    ///
+    /// # Safety
+    /// The bucket is this call's alone, and its places in the order are free, if it does not lie there.
+    unsafe fn finish_one(&self, bucket: &Bucket<'_, W>, side: Side) {
+        // SAFETY: the caller's promise; a worker's memory is its own.
+        unsafe {
+            let in_room = side == Side::Room;
+            if bucket.tied.is_some() || !self.local.takes(bucket.n) {
+                if const { Self::BESIDE } && in_room {
+                    return self.go_on(&self.bring(bucket), self.data, Side::Data);
+                }
+                return self.go_on(bucket, self.columns(side), side);
+            }
+            let own = self.workers.of(self.crew.worker());
+            let to = match self.passing {
+                true => columns_at(own.add(self.workers.bytes), bucket.n, self.data.payload()),
+                false => self.data.from(bucket.start),
+            };
+            let all = 0..bucket.n;
+            let from = if const { Self::BESIDE } && in_room {
+                let (records, pieces) = (self.room.records(), &bucket.pieces);
+                let (n, limits) = (bucket.n, bucket.limits);
+                let sorted = self.local.sort_beside(records, pieces, n, to, own, limits);
+                self.note_moved(2 * bucket.n * self.data.record_bytes());
+                if sorted {
+                    return self.done(bucket.start, to, bucket.n, bucket.passes + 1);
+                }
+                self.room.gather(&bucket.pieces, to);
+                Pieces::new(to, slice::from_ref(&all))
+            } else {
+                Pieces::new(self.columns(side), &bucket.pieces).within(bucket.limits)
+            };
+            let passes = self.local.sort(from, to, own, bucket.window, bucket.start);
+            self.note_moved(2 * passes as usize * bucket.n * self.data.record_bytes());
+            self.note_passes(bucket.passes + passes);
+        }
     }
 
     /// Finishes a bucket in the columns of a side that is no matter of one local sort.
     ///
     /// # Safety
     /// The bucket is this call's alone.
-    unsafe fn go_on(&self, bucket: &Bucket<W>, columns: Columns<W, P>, side: Side) {
+    unsafe fn go_on(&self, bucket: &Bucket<'_, W>, columns: Columns<W, P>, side: Side) {
         // SAFETY: the caller's promise.
         unsafe {
             match bucket.tied {
@@ -343,24 +373,29 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     ///
     /// # Safety
     /// The bucket is this call's alone.
-    unsafe fn bring(&self, bucket: &Bucket<W>) -> Bucket<W> {
+    unsafe fn bring<'p>(&self, bucket: &Bucket<'p, W>) -> Bucket<'p, W> {
         let crew = self.crew_for(bucket.n);
         crew.for_each(&mut parts(bucket, crew), |(start, pieces)| {
             // SAFETY: the caller's promise; parts do not overlap.
             unsafe { self.room.gather(pieces, self.data.from(*start)) }
         });
         self.note_moved(2 * bucket.n * self.data.record_bytes());
-        let places = bucket.start..bucket.start + bucket.n;
         Bucket {
-            pieces: vec![places],
-            free: bucket.pieces.clone(),
+            pieces: vec![bucket.places()].into(),
+            free: Some(bucket.pieces.clone()),
             ..bucket.clone()
         }
     }
 
     /// Finishes a bucket of records that tie in what their words show: by what else there is to be shown,
     /// or as they are.
-    unsafe fn finish_tied(&self, bucket: &Bucket<W>, shown: W, columns: Columns<W, P>, side: Side) {
+    unsafe fn finish_tied(
+        &self,
+        bucket: &Bucket<'_, W>,
+        shown: W,
+        columns: Columns<W, P>,
+        side: Side,
+    ) {
         let crew = self.crew_for(bucket.n);
         if const { P::NONE && R::CODES } && self.local.alike::<P>() {
             // SAFETY: the bucket is this call's alone.
@@ -413,8 +448,8 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     ///
     /// # Safety
     /// Nobody else uses its records, nor their places in the order.
-    unsafe fn fill(&self, bucket: &Bucket<W>, key: W) {
-        let all = bucket.start..bucket.start + bucket.n;
+    unsafe fn fill(&self, bucket: &Bucket<'_, W>, key: W) {
+        let all = bucket.places();
         let crew = self.crew_for(bucket.n);
         let mut stretches = split_pieces(slice::from_ref(&all), part_count(bucket.n, crew));
         crew.for_each(&mut stretches, |stretch| {
@@ -431,7 +466,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
     }
 
     /// Sorts a bucket too large for the cache: partitions it again, to its free places on the other side.
-    unsafe fn partition(&self, bucket: &Bucket<W>, columns: Columns<W, P>, side: Side) {
+    unsafe fn partition(&self, bucket: &Bucket<'_, W>, columns: Columns<W, P>, side: Side) {
         let source = Stored {
             columns,
             reading: self.local.reading,
@@ -442,10 +477,9 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             .into_iter()
             .map(Chunk::new)
             .collect();
-        let (free, own) = (
-            Places::new(bucket.free.clone()),
-            Places::new(bucket.pieces.clone()),
-        );
+        let free = bucket.free.clone();
+        let free = free.map_or_else(|| vec![bucket.places()], Cow::into_owned);
+        let (free, own) = (Places::new(free), Places::new(bucket.pieces.to_vec()));
         // SAFETY: the bucket is this call's alone, and the scan gives every chunk places of its own among
         // the free ones.
         unsafe {
@@ -470,8 +504,8 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             let classifier = match bucket.passes {
                 ..SAMPLED_PASSES => {
                     let code = |i| source.code(own.at(i)) & mask;
-                    let sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits.most(), crew, code);
-                    Classifier::within(range, &sample, bits)
+                    let mut sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits.most(), crew, code);
+                    Classifier::within(range, &mut sample, bits)
                 }
                 _ => Classifier::even(range, bits.even),
             };
@@ -497,8 +531,8 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 .map(|(number, numbers)| Bucket {
                     start: bucket.start + numbers.start,
                     n: numbers.len(),
-                    pieces: free.slice(numbers.clone()),
-                    free: own.slice(numbers),
+                    pieces: free.slice(numbers.clone()).into(),
+                    free: Some(own.slice(numbers).into()),
                     tied: classifier.one_value(number),
                     passes: bucket.passes + 1,
                     window: bucket.window,
@@ -543,7 +577,7 @@ fn part_count(n: usize, crew: Crew<'_>) -> usize {
 }
 
 /// Cuts a bucket into about even parts for the workers, each with the place of its first record in the order.
-fn parts<W>(bucket: &Bucket<W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>)> {
+fn parts<W>(bucket: &Bucket<'_, W>, crew: Crew<'_>) -> Vec<(usize, Vec<Range<usize>>)> {
     let mut next = bucket.start;
     split_pieces(&bucket.pieces, part_count(bucket.n, crew))
         .into_iter()
@@ -667,8 +701,8 @@ mod tests {
     fn parts_have_their_places() {
         const M: usize = CHUNK_MIN;
         let bucket = Bucket {
-            pieces: vec![M..2 * M, 0..0, 9 * M..11 * M + 5],
-            free: Vec::new(),
+            pieces: vec![M..2 * M, 0..0, 9 * M..11 * M + 5].into(),
+            free: None,
             start: 1000,
             n: 3 * M + 5,
             tied: Some(7u32),

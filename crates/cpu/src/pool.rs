@@ -239,6 +239,19 @@ impl Crew<'_> {
         self.for_each_index(items.len(), &|i| task(unsafe { &mut *start.at(i) }));
     }
 
+    /// What `make` makes of every index below `n`, in order.
+    pub(crate) fn map<T: Send>(self, n: usize, make: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+        let mut made = Vec::<T>::with_capacity(n);
+        let start = Shared(made.as_mut_ptr());
+        // SAFETY: there is room for `n` items, and each index below comes once. (If one panics, the
+        // others are never dropped.)
+        unsafe {
+            self.for_each_index(n, &|i| start.at(i).write(make(i)));
+            made.set_len(n);
+        }
+        made
+    }
+
     /// Runs `task` on ranges that make up `0..n`.
     pub(crate) fn for_ranges(self, n: usize, task: impl Fn(Range<usize>) + Send + Sync) {
         let parts = if self.threads == 1 {
@@ -417,6 +430,8 @@ mod tests {
                 assert_eq!(done, Ok(()));
                 let all = counts.iter().flatten().all(|&count| count == 1);
                 assert!(all, "{n} items, {threads} workers");
+                let made = pool.enter(true, |crew| crew.map(n, |i| vec![i; i % 5]));
+                assert_eq!(made, Ok((0..n).map(|i| vec![i; i % 5]).collect()));
             }
         };
         for threads in [1, 2, 3, 8] {

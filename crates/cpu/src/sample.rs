@@ -6,8 +6,8 @@ use crate::placing::Placing;
 use crate::pool::Crew;
 use crate::tuning::SAMPLED_TOGETHER;
 
-/// Codes of `wanted` records, or of all if there are fewer, in order: one from somewhere in each of as
-/// many even stretches of the input, so that no regular input is met always at the same point. The
+/// Codes of `wanted` records, or of all if there are fewer: one from somewhere in each of as many
+/// even stretches of the input, so that no regular input is met always at the same point. The
 /// same places for the same `n` each time. The workers share it, for of many records each of these is a
 /// miss of the caches.
 pub(crate) fn sample<W: Word>(
@@ -33,8 +33,13 @@ pub(crate) fn sample<W: Word>(
             *slot = one(i);
         }
     });
-    codes.sort_unstable();
     codes
+}
+
+/// The least and the greatest code of a sample, if it has any.
+pub(crate) fn range<W: Word>(sample: &[W]) -> Option<[W; 2]> {
+    let codes = sample.iter().map(|&code| [code; 2]);
+    codes.reduce(|all, own| [all[0].min(own[0]), all[1].max(own[1])])
 }
 
 /// A number below `end`, by multiplications that carry every bit of `i` to the top.
@@ -45,9 +50,9 @@ fn random(i: u64, end: u64) -> u64 {
     ((u128::from(mixed ^ (mixed >> 29)) * u128::from(end)) >> 64) as u64
 }
 
-/// Whether so many even places would hold about as much each, by a sample of codes in order: whether a
-/// record shares its place, on average over all records, with at most three and a quarter times as many
-/// as if places were full alike.
+/// Whether so many even places would hold about as much each, by a sample of codes: whether a record
+/// shares its place, on average over all records, with at most three and a quarter times as many as
+/// if places were full alike.
 ///
 /// Uniform codes have one, normal ones without their sign two or three, by how far the range reaches; the
 /// AND of two random words has 1.25 for each bit of a place's number. A part `p` of the codes in one
@@ -59,10 +64,11 @@ fn random(i: u64, end: u64) -> u64 {
 /// The codes of the sample are within the range of [`Placing`].
 pub(crate) fn is_even<W: Word>(sample: &[W], placing: &Placing<W>, places: usize) -> bool {
     let pairs = |n: usize| n as u128 * n.saturating_sub(1) as u128;
-    let shared: u128 = sample
-        .chunk_by(|&a, &b| placing.of(a) == placing.of(b))
-        .map(|place| pairs(place.len()))
-        .sum();
+    let mut counts = vec![0; places];
+    for &code in sample {
+        counts[placing.of(code)] += 1;
+    }
+    let shared: u128 = counts.into_iter().map(pairs).sum();
     4 * shared * places as u128 <= 13 * pairs(sample.len())
 }
 
@@ -100,7 +106,8 @@ mod tests {
         assert_eq!(shared, of(Crew::alone()));
         // No stretch is met always at the same point.
         let codes = sample(64_000, 64, Crew::alone(), |i| (i % 1000) as u16);
-        assert!(codes[0] < 100 && codes[63] > 900, "{codes:?}");
+        let [least, greatest] = range(&codes).unwrap();
+        assert!(least < 100 && greatest > 900, "{codes:?}");
     }
 
     #[test]
@@ -129,9 +136,8 @@ mod tests {
                     let codes: Vec<W> = generate(distribution, n, seed).unwrap();
                     for wanted in [500, 1000, 4096] {
                         let sample = sample(n, wanted, Crew::alone(), |i| codes[i]);
-                        let all = (*codes.iter().min().unwrap(), *codes.iter().max().unwrap());
-                        let sampled = (sample[0], sample[wanted - 1]);
-                        for (least, greatest) in [all, sampled] {
+                        let [all, sampled] = [&codes, &sample].map(|codes| range(codes).unwrap());
+                        for [least, greatest] in [all, sampled] {
                             for places in (3..=8).map(|bits| 1 << bits) {
                                 let range = greatest.wrapping_sub(least);
                                 let placing = Placing::new(least, range, places);
@@ -158,9 +164,9 @@ mod tests {
         for seed in 0..2000 {
             let codes: Vec<u32> = generate(Distribution::Uniform, 200, seed).unwrap();
             let sample = sample(200, 200, Crew::alone(), |i| codes[i]);
-            let range = sample[199] - sample[0];
+            let [least, greatest] = range(&sample).unwrap();
             for places in [8, 64, 256] {
-                let placing = Placing::new(sample[0], range, places);
+                let placing = Placing::new(least, greatest - least, places);
                 let even = is_even(&sample, &placing, places);
                 assert!(even, "seed {seed}, {places} places");
             }

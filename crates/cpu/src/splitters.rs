@@ -517,7 +517,8 @@ mod tests {
             ] {
                 let codes: Vec<W> = generate(distribution, n, 3).unwrap();
                 for bits in [3, 4, 6, 7, 8] {
-                    let sample = sample(n, 16 << bits, Crew::alone(), |i| codes[i]);
+                    let mut sample = sample(n, 16 << bits, Crew::alone(), |i| codes[i]);
+                    sample.sort_unstable();
                     let splitters = Splitters::new(&sample, bits);
                     let mut counts = vec![0; splitters.buckets()];
                     for &code in &codes {

@@ -2,121 +2,150 @@
 
 use std::iter;
 use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use sweepsort_core::Word;
 
-use super::Open;
+use super::{Layout, Open};
 use crate::fetch::prefetch;
-use crate::pool::Crew;
-
-/// So many runs before pieces of one are asked for, they are fetched: another worker has written them.
-const RUNS_LATER: usize = 8;
+use crate::pool::Shared;
 
 /// Records of a stretch of the input, moved by one worker in order.
 pub(super) struct Run<W> {
     pub(super) range: Range<usize>,
     /// Bits in which some code differs from the reference.
     pub(super) varying: W,
+    /// How many records lie together, those of a block or a lot: a power of two.
+    together: usize,
     /// Where those of each bucket begin and end, from block to block.
-    pub(super) starts: Vec<usize>,
-    pub(super) ends: Vec<usize>,
-    /// The blocks between, as they were taken, and then bucket by bucket.
-    pub(super) followers: Vec<Follower>,
-    /// The first follower of each bucket, then.
+    starts: Arc<[usize]>,
+    ends: Arc<[usize]>,
+    /// Where it goes on in between, bucket by bucket, and the first of these of each bucket.
+    followers: Vec<u32>,
     firsts: Vec<u32>,
 }
 
-/// A block that followed a full one, both of a bucket.
-#[derive(Clone, Copy, Default)]
+/// A block that followed a full one of its bucket.
+#[derive(Clone, Copy)]
 pub(super) struct Follower {
     pub(super) bucket: u16,
-    /// Which block it is, and which one lies behind the full one.
     pub(super) block: u32,
-    pub(super) full_end: u32,
 }
 
 /// Where all runs went, in the order of the input.
 pub(crate) struct Runs<W> {
+    layout: Layout,
     block_records: usize,
     runs: Vec<Run<W>>,
     /// What each worker counted.
     counts: Vec<Vec<usize>>,
+    /// Room for the pieces of all buckets, and how much of it is taken. (As many lists as there are
+    /// buckets, each freed by another worker than has made it, would take long to free.)
+    pieces: Vec<Range<usize>>,
+    start: Shared<Range<usize>>,
+    taken: AtomicUsize,
 }
 
 impl<W: Word> Run<W> {
     /// One that begins with a stretch.
-    pub(super) fn begin(range: Range<usize>) -> Self {
+    pub(super) fn begin(range: Range<usize>, together: usize) -> Self {
         Run {
             range,
             varying: W::ZERO,
-            starts: Vec::new(),
-            ends: Vec::new(),
+            together,
+            starts: Arc::default(),
+            ends: Arc::default(),
             followers: Vec::new(),
             firsts: Vec::new(),
         }
     }
 
-    /// Brings the followers of each bucket together.
-    fn group(&mut self) {
-        let mut firsts = vec![0; self.starts.len() + 1];
-        for follower in &self.followers {
-            firsts[usize::from(follower.bucket) + 1] += 1;
+    /// Whether it goes on with a stretch that begins there.
+    pub(super) fn goes_on(&self, start: usize, together: usize) -> bool {
+        self.range.end == start && self.together == together
+    }
+
+    /// Notes how it ends. Brings the followers of each bucket together, which are in the order of time.
+    pub(super) fn end(&mut self, starts: Arc<[usize]>, ends: Arc<[usize]>, followers: &[Follower]) {
+        // Counted two behind their bucket; then one behind it is where its next one goes.
+        let mut firsts = vec![0; starts.len() + 2];
+        for follower in followers {
+            firsts[usize::from(follower.bucket) + 2] += 1;
         }
-        let mut next = 0;
+        let mut before = 0;
         for first in &mut firsts {
-            next += *first;
-            *first = next;
+            before += *first;
+            *first = before;
         }
-        let mut places = firsts.clone();
-        let mut grouped = vec![Follower::default(); self.followers.len()];
-        for &follower in &self.followers {
-            let place = &mut places[usize::from(follower.bucket)];
-            grouped[*place as usize] = follower;
-            *place += 1;
+        self.followers = vec![0; followers.len()];
+        for follower in followers {
+            let next = &mut firsts[usize::from(follower.bucket) + 1];
+            self.followers[*next as usize] = follower.block;
+            *next += 1;
         }
-        (self.followers, self.firsts) = (grouped, firsts);
+        (self.starts, self.ends, self.firsts) = (starts, ends, firsts);
     }
 
     /// The followers of a bucket.
-    fn followers(&self, bucket: usize) -> &[Follower] {
+    fn followers(&self, bucket: usize) -> &[u32] {
         &self.followers[self.firsts[bucket] as usize..self.firsts[bucket + 1] as usize]
     }
 
-    /// Says that it will be asked where a bucket begins and ends.
-    fn fetch_ends(&self, bucket: usize) {
+    /// Says that the pieces of a bucket will be asked for, and returns how many there are at most.
+    fn fetch(&self, bucket: usize) -> usize {
+        let followers = self.followers(bucket);
         prefetch((&raw const self.starts[bucket]).cast());
         prefetch((&raw const self.ends[bucket]).cast());
-        prefetch((&raw const self.firsts[bucket]).cast());
+        prefetch(followers.as_ptr().cast());
+        followers.len() + 1
     }
 
-    /// The same of what lies between.
-    fn fetch_followers(&self, bucket: usize) {
-        prefetch(self.followers(bucket).as_ptr().cast());
+    /// The pieces of a bucket, some of which may be empty. Each but the last is full up to the end of
+    /// those that lie together.
+    fn pieces(&self, bucket: usize, block_records: usize) -> impl Iterator<Item = Range<usize>> {
+        let next = move |&block: &u32| block as usize * block_records;
+        let mut followers = self.followers(bucket).iter().map(next);
+        let (mut start, end) = (Some(self.starts[bucket]), self.ends[bucket]);
+        iter::from_fn(move || {
+            let own = start?;
+            start = followers.next();
+            Some(match start {
+                Some(_) => own..(own | (self.together - 1)) + 1,
+                None => own..end,
+            })
+        })
     }
 }
 
 impl<W: Word> Runs<W> {
-    /// What workers have moved to blocks of so many records.
-    pub(crate) fn new(
-        workers: Vec<CachePadded<Open<W>>>,
-        block_records: usize,
-        crew: Crew<'_>,
-    ) -> Self {
+    /// What workers have moved.
+    pub(crate) fn new(workers: Vec<CachePadded<Option<Open<W>>>>, layout: Layout) -> Self {
         let (mut runs, mut counts) = (Vec::new(), Vec::new());
-        for worker in workers {
-            let mut worker = worker.into_inner();
-            worker.cut();
-            runs.append(&mut worker.runs);
-            counts.push(worker.counts);
+        for mut open in workers.into_iter().filter_map(CachePadded::into_inner) {
+            open.end_run();
+            runs.append(&mut open.ended);
+            counts.push(open.counts);
         }
         runs.sort_unstable_by_key(|run| run.range.start);
-        crew.for_each(&mut runs, Run::group);
+        let most = |run: &Run<W>| run.starts.len() + run.followers.len();
+        let mut pieces = Vec::with_capacity(runs.iter().map(most).sum());
         Runs {
-            block_records,
+            layout,
+            block_records: layout.records(),
             runs,
             counts,
+            start: Shared(pieces.as_mut_ptr()),
+            pieces,
+            taken: AtomicUsize::new(0),
         }
+    }
+
+    /// What the blocks are.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Bits in which some code differs from the reference.
@@ -130,23 +159,33 @@ impl<W: Word> Runs<W> {
         self.counts.iter().map(|counts| counts[bucket]).sum()
     }
 
-    /// The pieces of a bucket.
-    pub(crate) fn pieces(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
-        self.runs.iter().enumerate().flat_map(move |(i, run)| {
-            if let Some(later) = self.runs.get(i + 2 * RUNS_LATER) {
-                later.fetch_ends(bucket);
+    /// How many there are of a bucket that was written to one block again and again. Its records were
+    /// counted each time the block was full, and the bucket went back to the block's start.
+    pub(crate) fn overwritten(&self, bucket: usize) -> usize {
+        let moved = |run: &Run<W>| run.ends[bucket].wrapping_sub(run.starts[bucket]);
+        let counted = self.counted(bucket);
+        self.runs
+            .iter()
+            .map(moved)
+            .fold(counted, usize::wrapping_add)
+    }
+
+    /// The pieces of a bucket, which are asked for once.
+    pub(crate) fn pieces(&self, bucket: usize) -> &[Range<usize>] {
+        // Others have written most of this: all misses of the caches are waited for at once.
+        let most = self.runs.iter().map(|run| run.fetch(bucket)).sum();
+        let first = self.taken.fetch_add(most, Ordering::Relaxed);
+        assert!(first + most <= self.pieces.capacity(), "asked for once");
+        let all = self.runs.iter();
+        let all = all.flat_map(|run| run.pieces(bucket, self.block_records));
+        let mut n = 0;
+        // SAFETY: there is room for the pieces, which nobody else has.
+        unsafe {
+            for piece in all.filter(|piece| !piece.is_empty()) {
+                self.start.at(first + n).write(piece);
+                n += 1;
             }
-            if let Some(later) = self.runs.get(i + RUNS_LATER) {
-                later.fetch_followers(bucket);
-            }
-            let followers = run.followers(bucket).iter();
-            let start = |block: u32| block as usize * self.block_records;
-            let next = followers.clone().map(move |follower| start(follower.block));
-            let full = followers.map(move |follower| start(follower.full_end));
-            let starts = iter::once(run.starts[bucket]).chain(next);
-            let ends = full.chain(iter::once(run.ends[bucket]));
-            let pieces = starts.zip(ends).map(|(start, end)| start..end);
-            pieces.filter(|piece| !piece.is_empty())
-        })
+            slice::from_raw_parts(self.start.at(first), n)
+        }
     }
 }

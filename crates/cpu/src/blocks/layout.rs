@@ -1,10 +1,8 @@
 //! How many blocks a room has, how large they are, and who begins with which.
 
-use std::sync::atomic::AtomicUsize;
+use std::ops::Range;
 
-use crossbeam_utils::CachePadded;
-
-use super::{BATCH, Blocks, Open, Reader, Region, number, reader_of};
+use super::{BATCH, Blocks, Open, Reader, Stock};
 use crate::instructions::{fetches_to_write, reads_take_over, second_cache_bytes, stores_wait};
 use crate::scatter::NextLine;
 use crate::tuning::{
@@ -24,6 +22,8 @@ pub(crate) struct Layout {
     pub(super) spare_bytes: usize,
     /// How many workers are told apart by what they will sort.
     pub(super) readers: usize,
+    /// See [`turned`](Self::turned).
+    pub(super) turned: bool,
 }
 
 impl Layout {
@@ -45,6 +45,7 @@ impl Layout {
                 true if workers <= REGION_WORKERS => workers,
                 _ => 1,
             },
+            turned: false,
         }
     }
 
@@ -60,7 +61,7 @@ impl Layout {
     }
 
     /// Records of a block.
-    fn records(&self) -> usize {
+    pub(crate) fn records(&self) -> usize {
         let most = self.bits_within(self.spare_bytes / self.spare());
         1 << self.wanted_bits().min(most)
     }
@@ -72,7 +73,7 @@ impl Layout {
     }
 
     /// How many blocks there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.n / self.records() + self.spare()
     }
 
@@ -116,66 +117,93 @@ impl Layout {
         }
     }
 
-    /// The blocks, and the open ones of each worker. `turned` in every second sort.
-    pub(crate) fn blocks<W>(self, turned: bool) -> (Blocks, Vec<CachePadded<Open<W>>>) {
-        let Layout {
-            workers,
-            buckets,
-            readers,
-            ..
-        } = self;
-        let (all, records) = (self.count(), self.records());
-        let (lot, _) = self.lots();
-        let count = self.regions();
-        let bound = |region| all * region / count / lot * lot;
-        let mut regions: Vec<Region> = (0..count)
-            .map(|region| Region {
-                next: bound(region).into(),
-                end: bound(region + 1),
-            })
+    /// The same for every second sort, in which regions [change hands](super).
+    pub(crate) fn turned(self, turned: bool) -> Self {
+        Layout { turned, ..self }
+    }
+
+    /// The region of blocks that some workers fill and another will sort.
+    fn region(&self, worker: usize, reader: usize) -> usize {
+        let writer = worker % self.readers;
+        match self.turned {
+            true => reader * self.readers + writer,
+            false => writer * self.readers + reader,
+        }
+    }
+
+    /// Where a region begins, and the one before it ends.
+    fn bound(&self, region: usize) -> usize {
+        let lot = self.lots().0;
+        self.count() * region / self.regions() / lot * lot
+    }
+
+    /// The blocks behind all regions: fewer than a lot.
+    pub(super) fn behind(&self) -> Range<usize> {
+        self.bound(self.regions())..self.count()
+    }
+
+    /// Buckets that a worker sorts, as a rule.
+    fn buckets_of(&self, reader: usize) -> Range<usize> {
+        let bound = |reader: usize| (reader * self.buckets).div_ceil(self.readers);
+        bound(reader)..bound(reader + 1)
+    }
+
+    /// What a worker begins with for each bucket, a block or a lot: its first block, and the place of
+    /// the first record. If all began at the start of a block, they would share one set of a cache.
+    pub(super) fn beginnings(&self, worker: usize) -> impl Iterator<Item = (usize, usize)> {
+        let (lot, records) = (self.lots().0, self.records());
+        let firsts = (0..self.readers).flat_map(move |reader| {
+            // Behind those of others who begin in the same region.
+            let buckets = self.buckets_of(reader).len();
+            let before = worker / self.readers * buckets;
+            let first = self.bound(self.region(worker, reader)) + before * lot;
+            (first..first + buckets * lot).step_by(lot)
+        });
+        firsts.enumerate().map(move |(bucket, first)| {
+            let into = bucket * lot * records / self.buckets;
+            (first, first * records + into)
+        })
+    }
+
+    /// The blocks.
+    pub(crate) fn blocks(self) -> Blocks {
+        let lot = self.lots().0;
+        let mut regions: Vec<_> = (0..self.regions())
+            .map(|region| Stock::new(self.bound(region)..self.bound(region + 1)))
             .collect();
-        let mut given_back: Vec<u32> = (bound(count)..all).map(number).collect();
-        let mut open = |worker: usize| {
-            let writer = worker % readers;
-            let region = |reader| match turned {
-                true => reader * readers + writer,
-                false => writer * readers + reader,
-            };
-            let mut place = |bucket: usize| {
-                let next = &mut regions[region(reader_of(bucket, buckets, readers))].next;
-                let next = next.get_mut();
-                let block = *next;
-                *next += lot;
-                // If all began at the start of a block, they would share one set of a cache.
-                let place = block * records + bucket * lot * records / buckets;
-                given_back.extend((block..place / records).map(number));
-                place
-            };
-            let places: Vec<usize> = (0..buckets).map(&mut place).collect();
-            let reader = |reader| Reader {
-                region: region(reader),
-                free: 0..0,
-                again: 0..0,
-            };
-            CachePadded::new(Open {
-                starts: places.clone(),
-                places,
-                followers: Vec::new(),
-                readers: (0..readers).map(reader).collect(),
-                runs: Vec::new(),
-                counts: vec![0; buckets],
-            })
-        };
-        let open = (0..workers).map(&mut open).collect();
-        let blocks = Blocks {
-            records,
+        for worker in 0..self.workers {
+            for reader in 0..self.readers {
+                let begun = self.buckets_of(reader).len() * lot;
+                *regions[self.region(worker, reader)].next.get_mut() += begun;
+            }
+        }
+        Blocks {
+            layout: self,
+            records: self.records(),
             lot,
-            regions: regions.into_iter().map(CachePadded::new).collect(),
-            given_back,
-            taken_again: AtomicUsize::new(0),
-            all,
+            regions,
+            given_back: Vec::new(),
             next_line: self.next_line(),
-        };
-        (blocks, open)
+        }
+    }
+
+    /// The blocks that a worker begins with.
+    pub(super) fn open<W>(&self, worker: usize) -> Open<W> {
+        let places: Vec<_> = self.beginnings(worker).map(|(_, place)| place).collect();
+        let readers = (0..self.readers).map(|reader| Reader {
+            region: self.region(worker, reader),
+            worker,
+            free: 0..0,
+            again: Default::default(),
+        });
+        Open {
+            starts: places.as_slice().into(),
+            places,
+            followers: Vec::new(),
+            readers: readers.collect(),
+            run: None,
+            ended: Vec::new(),
+            counts: vec![0; self.buckets],
+        }
     }
 }
