@@ -174,6 +174,13 @@ pub(crate) trait Keys: Sorted {
             }
         }
     }
+    /// Whether there are instructions to write a line of parts past the caches.
+    const STREAMS: bool = false;
+    /// Eight pairs of 64 bits as [`part`](Self::part), to a line each, past the caches. Others see them
+    /// after [`streamed`](crate::fetch::streamed).
+    unsafe fn part_lines(_pairs: [*const Self::Word; 8], _to: [*mut Self::Word; 2]) {
+        unreachable!("no instructions to write lines past the caches")
+    }
     /// Rows become columns. Slices of as many rows as there are lanes.
     unsafe fn transpose(rows: &mut [Self::Vector]);
     /// The same of the first half of the rows: a column is the lower half of a vector.

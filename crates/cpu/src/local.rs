@@ -80,6 +80,8 @@ pub(crate) struct Local<W, R, T> {
     mask: W,
     pub(crate) sink: T,
     crowding: Crowding,
+    /// Whether what is written does not stay in the caches.
+    streams: bool,
 }
 
 impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
@@ -102,7 +104,13 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             mask,
             sink,
             crowding: Crowding::default(),
+            streams: false,
         }
+    }
+
+    /// The same, `streams` if what it writes does not stay in the caches.
+    pub(crate) fn streaming(self, streams: bool) -> Self {
+        Local { streams, ..self }
     }
 
     /// Which instructions there are.
@@ -252,6 +260,7 @@ impl<W: Word, R: Reading<W, After = R>, T> Local<W, R, T> {
             memory: own,
             bytes: self.bytes,
             fetches: stores_wait(),
+            streams: self.streams,
         };
         // The oldest vectors have too few lanes of 64 bits.
         let joined = const { Room::<W, P>::BYTES == 8 } && self.record.vectors;

@@ -21,7 +21,7 @@ use crate::tuning::{
     BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, ByWidth, Cuts, FIRST_BITS, INSERTION_MAX,
     LATE_PS_A_KEY, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, MADE_BYTES, ONE_BYTES,
     ONE_KEYS_BYTES, ORDER_FROM, PARALLEL_FROM, PARTITION_BITS, PASSES_BYTES, SAMPLED_BITS, SHARING,
-    SHARING_READ_AGAIN, Sharing, WAITED_PS_A_KEY, by_width,
+    SHARING_READ_AGAIN, STREAMED_CACHES, STREAMED_PAIRS_BYTES, Sharing, WAITED_PS_A_KEY, by_width,
 };
 
 /// Records of one type, as a sort sees them.
@@ -286,6 +286,12 @@ impl Measure {
     pub(crate) fn many_bytes(&self) -> usize {
         let room = column_bytes(self.room(), self.record.bytes);
         room.saturating_add(self.threads * (self.local_bytes() + self.sorted_bytes()))
+    }
+
+    /// Whether records that are written in order do not stay in the caches, those of all cores together.
+    pub(crate) fn streams(&self) -> bool {
+        let caches = STREAMED_CACHES * self.threads * self.cache;
+        !self.made && self.column_bytes() >= STREAMED_PAIRS_BYTES.max(caches)
     }
 
     /// Bytes of all records in columns.

@@ -6,6 +6,7 @@ use std::array;
 use sweepsort_core::Word;
 
 use super::{AnyVectored, Keys, Lanes, Rests, Sorted, Vectored, by_any_vectors, by_vectors};
+use crate::fetch::streamed;
 use crate::instructions::Instructions;
 use crate::placing::Placing;
 use crate::sift::slot;
@@ -28,6 +29,10 @@ fn operations_do_what_they_promise() {
         width::<u64>(instructions);
     }
 }
+
+/// Two lines, of words of 64 bits.
+#[repr(align(64))]
+struct Lines<W>([[W; 8]; 2]);
 
 /// What all machines have for words as wide.
 struct OfAny;
@@ -206,6 +211,16 @@ unsafe fn of_keys<L: Keys>() {
         let part =
             |to: *mut L::Word| L::part(pairs.each_ref().map(|p| p.as_ptr()), [to, to.add(4)]);
         stores::<L, _>("part", &[L::Word::ZERO; 8], part, |i| pairs[i % 4][i / 4]);
+        if L::STREAMS {
+            let pairs: [[L::Word; 2]; 8] = array::from_fn(|i| [at(i, 0), at(i, 1)]);
+            let mut lines = Lines([[L::Word::ZERO; 8]; 2]);
+            let [keys, payloads] = &mut lines.0;
+            let to = [keys, payloads].map(|line| line.as_mut_ptr());
+            L::part_lines(pairs.each_ref().map(|pair| pair.as_ptr()), to);
+            streamed();
+            let parts = [0, 1].map(|part| pairs.map(|pair| pair[part]));
+            assert_eq!(lines.0, parts, "part_lines of {}", type_name::<L>());
+        }
         if L::PICKS {
             picks::<L, 8>();
             picks::<L, 12>();

@@ -30,6 +30,8 @@ pub(super) struct Beside<'a, W, P> {
     pub(super) bytes: usize,
     /// Whether slots are fetched before they are written, where they are not all in a first level cache.
     pub(super) fetches: bool,
+    /// Whether it is written past the caches, where vectors can: it would not stay there.
+    pub(super) streams: bool,
 }
 
 impl<'a, W: Word, P: Payload> Beside<'a, W, P> {

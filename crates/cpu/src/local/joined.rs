@@ -250,7 +250,7 @@ mod tests {
     fn check(instructions: Instructions, keys: &[u32], fetches: bool) -> [bool; 2] {
         with_limits_and_without(keys).map(|limits| {
             let what = format!("{instructions:?}");
-            Case::new(keys, Fixed::<4>).check_beside(&what, 2, limits, fetches, |bucket| {
+            Case::new(keys, Fixed::<4>).check_beside(&what, 2, limits, [fetches, false], |bucket| {
                 // SAFETY: the bucket is there.
                 unsafe { by_vectors::<u64, _>(instructions, Joined(bucket)) }.unwrap_or(false)
             })

@@ -16,6 +16,7 @@
 //! Pieces of a bucket lie all over the room. So a record is told by its page, one of those that the
 //! pieces touch, in their order, and its place in it.
 
+use std::array;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -27,7 +28,7 @@ use super::network::by_rows;
 use super::slots::{ROWS, Slots};
 use super::whole::sorted_to;
 use crate::columns::Columns;
-use crate::fetch::LINE;
+use crate::fetch::{LINE, streamed};
 use crate::lanes::{AnyVectored, Keys, LANES_MAX, Sorted};
 use crate::payload::{Nothing, Payload};
 use crate::pieces::Ahead;
@@ -287,6 +288,37 @@ impl<W: Word, P: Payload> Numbered<'_, W, P> {
         }
     }
 
+    /// Writes the records of some numbers to the places from `done` on, past the caches, and returns how
+    /// many: what does not fill a line waits for others, if it is not the `last`.
+    ///
+    /// # Safety
+    /// And there are the places. Lines of both columns begin with the same records.
+    #[inline(always)]
+    unsafe fn stream<L: Keys<Word = W>>(&self, numbers: &[u32], done: usize, last: bool) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = self.to.from(done);
+            let (keys, payloads) = (to.keys_start(), to.payload_at(0).cast::<W>());
+            let first = keys.align_offset(LINE).min(numbers.len());
+            self.write::<L>(&numbers[..first], done);
+            let (lines, rest) = numbers[first..].as_chunks::<PER_LINE>();
+            for (i, some) in lines.iter().enumerate() {
+                // One by one: pages of all at once would be gathered by a slow instruction.
+                let number = |i| some.as_ptr().add(i).read_volatile();
+                let pairs = array::from_fn(|i| self.at(number(i)).cast());
+                let at = first + i * PER_LINE;
+                L::part_lines(pairs, [keys.add(at), payloads.add(at)]);
+            }
+            let whole = numbers.len() - rest.len();
+            if !last {
+                return whole;
+            }
+            self.write::<L>(rest, done + whole);
+            streamed();
+            numbers.len()
+        }
+    }
+
     /// Writes the records of some numbers to the places from `done` on.
     ///
     /// # Safety
@@ -373,17 +405,30 @@ impl<W: Word, P: Payload> AnyVectored for Pairs<'_, W, P> {
             let twelve = const { twelve_rows::<L::Numbers>() };
             let (mut done, mut held) = (0, 0);
             let lanes = <L::Numbers as Sorted>::LANES;
+            let lines = [numbered.to.keys_start().cast(), numbered.to.payload_at(0)];
+            let [keys, payloads] = lines.map(|column: *mut u8| column.addr() % LINE);
+            let streams = const { L::STREAMS && size_of::<W>() == 8 && P::BYTES == 8 }
+                && bucket.streams
+                && keys == payloads;
             for bin in (0..slots.bins).step_by(lanes) {
                 let sum = slots.sum(bin);
                 let to = numbers.as_mut_ptr().add(held);
                 by_rows!(slots.most(bin), twelve, R => collect_rows::<L::Numbers, R>(&slots, bin, to));
                 held += sum;
-                if held >= WRITTEN_TOGETHER || bin + lanes == slots.bins {
-                    let numbers = &mut numbers[..held];
-                    numbered.settle::<L::Numbers>(numbers);
-                    numbered.write::<L>(numbers, done);
-                    done += held;
-                    held = 0;
+                let last = bin + lanes == slots.bins;
+                if held >= WRITTEN_TOGETHER || last {
+                    let some = &mut numbers[..held];
+                    numbered.settle::<L::Numbers>(some);
+                    let written = match streams {
+                        true => numbered.stream::<L>(some, done, last),
+                        false => {
+                            numbered.write::<L>(some, done);
+                            held
+                        }
+                    };
+                    numbers.copy_within(written..held, 0);
+                    done += written;
+                    held -= written;
                 }
             }
             true
@@ -443,11 +488,11 @@ mod tests {
         instructions: Instructions,
         keys: &[W],
         pieces: usize,
-        fetches: bool,
+        ways: [bool; 2],
     ) -> [bool; 2] {
         with_limits_and_without(keys).map(|limits| {
-            let what = format!("{instructions:?}");
-            Case::new(keys, payload).check_beside(&what, pieces, limits, fetches, |bucket| {
+            let what = format!("{instructions:?}, fetches and streams {ways:?}");
+            Case::new(keys, payload).check_beside(&what, pieces, limits, ways, |bucket| {
                 // SAFETY: the bucket is there.
                 unsafe { by_any_vectors::<W, _>(instructions, Pairs(bucket)) }.unwrap_or(false)
             })
@@ -505,8 +550,13 @@ mod tests {
                 ];
                 for (name, key, done) in keys {
                     let keys: Vec<W> = (0..n).map(|i| W::truncate(key(i).into())).collect();
-                    for (pieces, fetches) in [(1, true), (2, false), (n.div_ceil(100), false)] {
-                        let sorted = check(payload, instructions, &keys, pieces, fetches);
+                    for (pieces, ways) in [
+                        (1, [true, false]),
+                        (2, [false, true]),
+                        (n.div_ceil(100), [false, false]),
+                        (1, [true, true]),
+                    ] {
+                        let sorted = check(payload, instructions, &keys, pieces, ways);
                         assert_eq!(sorted, [*done; 2], "{n} keys of {} bits: {name}", W::BITS);
                     }
                 }
@@ -514,7 +564,7 @@ mod tests {
             // Twice as many pages leave no bits for a key.
             let keys: Vec<W> = (0..70_000).map(|i| W::truncate(random(i).into())).collect();
             for (pages, done) in [(most_pages, true), (2 * most_pages, false)] {
-                let sorted = check(payload, instructions, &keys, pages, false);
+                let sorted = check(payload, instructions, &keys, pages, [false, true]);
                 assert_eq!(sorted, [done; 2], "{pages} pages");
             }
         }

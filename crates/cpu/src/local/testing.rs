@@ -81,15 +81,31 @@ impl<'a, W: Word, P: Payload> Case<'a, W, P> {
         );
         let (mut from, mut to) = (unsorted.clone(), empty.clone());
         let memory = Scratch::new(false).take(self.bytes + LINE).unwrap();
+        // Both columns of the target begin as many records behind the start of a line, others from case
+        // to case.
+        let behind_line = n % LINE;
+        let [keys, payloads] = [size_of_val(&to.0[..]), to.1.len()].map(|bytes| {
+            let most = bytes + behind_line * size_of::<u128>();
+            Scratch::new(false).take(most).unwrap()
+        });
         // SAFETY: others' places come first; behind the memory is a line.
         let (done, behind) = unsafe {
-            let [source, target] = [&mut from, &mut to].map(|(keys, payloads)| {
-                Columns::new(keys.as_mut_ptr(), payloads.as_mut_ptr(), self.payload).from(BESIDE)
-            });
+            let keys = keys.start().cast::<W>().add(behind_line);
+            let payloads = payloads.start().add(behind_line * self.payload.bytes());
+            keys.copy_from(to.0.as_ptr(), to.0.len());
+            payloads.copy_from(to.1.as_ptr(), to.1.len());
+            let columns = |keys, payloads| Columns::new(keys, payloads, self.payload).from(BESIDE);
+            let source = columns(from.0.as_mut_ptr(), from.1.as_mut_ptr());
             let end = memory.start().add(self.bytes);
             end.write_bytes(OTHERS, LINE);
-            let target = if self.stays { source } else { target };
+            let target = if self.stays {
+                source
+            } else {
+                columns(keys, payloads)
+            };
             let done = sort(source, target, memory.start());
+            keys.copy_to(to.0.as_mut_ptr(), to.0.len());
+            payloads.copy_to(to.1.as_mut_ptr(), to.1.len());
             (done, slice::from_raw_parts(end, LINE))
         };
         let expected = match (done, self.stays) {
@@ -122,7 +138,7 @@ impl<'a, W: Word, P: Payload> Case<'a, W, P> {
         what: &str,
         pieces: usize,
         limits: Option<Limits<W>>,
-        fetches: bool,
+        [fetches, streams]: [bool; 2],
         sort: impl FnOnce(Beside<'_, W, P>) -> bool,
     ) -> bool {
         let n = self.keys.len();
@@ -153,6 +169,7 @@ impl<'a, W: Word, P: Payload> Case<'a, W, P> {
                     memory,
                     bytes: self.bytes,
                     fetches,
+                    streams,
                 })
             }
         })

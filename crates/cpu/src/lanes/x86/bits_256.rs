@@ -289,7 +289,20 @@ impl Keys for Half64 {
             r[3] = _mm256_permute2x128_si256::<0x31>(b, d);
         }
         part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
+        part_lines(pairs: [*const u64; 8], to: [*mut u64; 2]) {
+            let [a, b, c, d, e, f, g, h] = pairs.map(|pair| _mm_loadu_si128(pair.cast()));
+            let (ac, bd) = (_mm256_set_m128i(c, a), _mm256_set_m128i(d, b));
+            let (eg, fh) = (_mm256_set_m128i(g, e), _mm256_set_m128i(h, f));
+            // Both halves of a line come one after the other.
+            let [keys, payloads] = to;
+            _mm256_stream_si256(keys.cast(), _mm256_unpacklo_epi64(ac, bd));
+            _mm256_stream_si256(keys.add(4).cast(), _mm256_unpacklo_epi64(eg, fh));
+            _mm256_stream_si256(payloads.cast(), _mm256_unpackhi_epi64(ac, bd));
+            _mm256_stream_si256(payloads.add(4).cast(), _mm256_unpackhi_epi64(eg, fh));
+        }
     }
+
+    const STREAMS: bool = true;
 }
 
 impl Lanes for Half64 {

@@ -356,7 +356,18 @@ impl Keys for Wide64 {
             }
         }
         part(pairs: [*const u64; 4], to: [*mut u64; 2]) { part_64(pairs, to) }
+        part_lines(pairs: [*const u64; 8], to: [*mut u64; 2]) {
+            let [a, b, c, d, e, f, g, h] = pairs.map(|pair| _mm_loadu_si128(pair.cast()));
+            let (ac, eg) = (_mm256_set_m128i(c, a), _mm256_set_m128i(g, e));
+            let (bd, fh) = (_mm256_set_m128i(d, b), _mm256_set_m128i(h, f));
+            let aceg = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(ac), eg);
+            let bdfh = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(bd), fh);
+            _mm512_stream_si512(to[0].cast(), _mm512_unpacklo_epi64(aceg, bdfh));
+            _mm512_stream_si512(to[1].cast(), _mm512_unpackhi_epi64(aceg, bdfh));
+        }
     }
+
+    const STREAMS: bool = true;
 }
 
 impl Lanes for Wide64 {
