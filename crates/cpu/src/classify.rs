@@ -25,6 +25,7 @@ use crate::sample::{is_even, range};
 use crate::sift::{BucketSet, Common, Sift};
 use crate::source::Source;
 use crate::splitters::Splitters;
+use crate::tuning::SAMPLE_PER_BUCKET;
 use strip::{Question, Read, STRIP, Strip, Take, each_strip};
 
 /// Records that are put to their buckets before the machine is told of others that it will soon read.
@@ -42,9 +43,9 @@ pub(crate) struct BucketBits {
 }
 
 impl BucketBits {
-    /// Where they are parted one way or the other.
-    pub(crate) fn most(self) -> u32 {
-        self.even.max(self.sampled)
+    /// How many codes a sample has, which tells which way they are parted, and where.
+    pub(crate) fn sample(self) -> usize {
+        SAMPLE_PER_BUCKET << self.even.max(self.sampled)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::sink::{Codes, Decoded, Sink};
 use crate::source::{Source, Stored};
-use crate::tuning::{PARALLEL_FROM, SAMPLE_PER_BUCKET, STACK_BYTES, TIMED_FROM};
+use crate::tuning::{PARALLEL_FROM, STACK_BYTES, TIMED_FROM};
 
 /// What a sort works with.
 #[derive(Debug)]
@@ -412,9 +412,8 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
             let mut bytes = measure.many_bytes();
             let block = means.scratch.take(bytes)?;
             let bits = measure.first_bits();
-            let mut sample = sample(n, SAMPLE_PER_BUCKET << bits.most(), crew, |i| {
-                self.source.code(i) & mask
-            });
+            let code = |i| self.source.code(i) & mask;
+            let mut sample = sample(n, bits.sample(), crew, code);
             if let (Some(coder), Some(data)) = (self.counts, self.data)
                 && let Some(span) = Span::of_sample(&sample, n)
                 && span.table_bytes(n, crew) <= bytes

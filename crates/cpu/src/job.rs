@@ -25,8 +25,7 @@ use crate::scatter::{Places, scatter};
 use crate::sink::Sink;
 use crate::source::{Source, Stored};
 use crate::tuning::{
-    BLOCKS_SHARED_FROM, CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLE_PER_BUCKET, SAMPLED_PASSES,
-    STRETCH,
+    BLOCKS_SHARED_FROM, CHUNK_MIN, CHUNKS_PER_WORKER, FORESEEN, SAMPLED_PASSES, STRETCH,
 };
 
 /// The workers' own memory, for local sorts.
@@ -504,7 +503,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
             let classifier = match bucket.passes {
                 ..SAMPLED_PASSES => {
                     let code = |i| source.code(own.at(i)) & mask;
-                    let mut sample = sample(bucket.n, SAMPLE_PER_BUCKET << bits.most(), crew, code);
+                    let mut sample = sample(bucket.n, bits.sample(), crew, code);
                     Classifier::within(range, &mut sample, bits)
                 }
                 _ => Classifier::even(range, bits.even),

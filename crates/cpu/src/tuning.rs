@@ -251,8 +251,8 @@ pub(crate) const SAMPLE_PER_BUCKET: usize = 16;
 pub(crate) const SAMPLED_TOGETHER: usize = 128;
 
 /// Pairs of so many bytes, which are so many times as much as the workers' second level caches, are
-/// written past these. (By sixteen workers of a Xeon 64 MB, twice their caches, took a sixth longer
-/// so, and 160 MB a twelfth less; by one or two 32 MB some percent longer, 64 MB some less.)
+/// written past these. (By sixteen workers of a Xeon 64 MB, twice their caches, took a tenth longer
+/// so, and 160 MB 5 to 7 % less; by one or two 32 MB some percent longer, 64 MB some less.)
 pub(crate) const STREAMED_PAIRS_BYTES: usize = 1 << 26;
 pub(crate) const STREAMED_CACHES: usize = 4;
 
