@@ -63,7 +63,7 @@ const DOCUMENTS: &[Document] = &[
     Document {
         file: "docs/algorithms/cpu-measured.md",
         tables: &[
-            (10, on_cpu::others),
+            (11, on_cpu::others),
             (1, on_cpu::few),
             (19, on_cpu::others),
             (1, on_cpu::few),
