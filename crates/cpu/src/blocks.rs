@@ -159,11 +159,6 @@ impl<W: Word> Open<W> {
 }
 
 impl Blocks {
-    /// What a worker begins with.
-    pub(crate) fn open<W>(&self, worker: usize) -> Open<W> {
-        self.layout.open(worker)
-    }
-
     /// Has blocks taken one by one from now on. Of their lots all workers give back what they have
     /// not begun.
     pub(crate) fn end_lots<W: Word>(
@@ -445,7 +440,7 @@ mod tests {
                 assert_eq!(in_lots < n, spare_bytes < 1 << 20, "{what}");
                 let mut blocks = layout.blocks();
                 blocks.next_line = next_line;
-                let mut open = [CachePadded::new(Some(blocks.open(0)))];
+                let mut open = [CachePadded::new(Some(layout.open(0)))];
                 let places = layout.room();
                 let mut memory = vec![0u64; column_bytes(places, 8).div_ceil(8)];
                 // SAFETY: there is memory for them.
@@ -535,11 +530,12 @@ mod tests {
             // Who fills a block and who reads it, in two sorts.
             let mut hands = [false, true].map(|_| vec![None; layout.count()]);
             for (hands, turned) in hands.iter_mut().zip([false, true]) {
-                let mut blocks = layout.turned(turned).blocks();
+                let layout = layout.turned(turned);
+                let mut blocks = layout.blocks();
                 // One helper comes late, or never.
                 let came = |worker| worker < workers - usize::from(workers > 2);
                 let mut open: Vec<_> = (0..workers)
-                    .map(|worker| came(worker).then(|| blocks.open::<u32>(worker)))
+                    .map(|worker| came(worker).then(|| layout.open::<u32>(worker)))
                     .map(CachePadded::new)
                     .collect();
                 let mut note = |block: usize, hand: [usize; 2]| {
@@ -630,7 +626,7 @@ mod tests {
             for instructions in Instructions::all() {
                 let layout = Layout::new(n, 4, 1, 256, SHARING);
                 let blocks = layout.blocks();
-                let mut open = blocks.open(0);
+                let mut open = layout.open(0);
                 let mut room = vec![0u32; layout.room()];
                 let scatter = Scatter {
                     classify: Classify {

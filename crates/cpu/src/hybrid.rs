@@ -440,8 +440,7 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 return Ok(report);
             }
             let (local_bytes, sorted_bytes) = (measure.local_bytes(), measure.sorted_bytes());
-            let local = self.local(means, local_bytes);
-            let local = local.streaming(measure.streams());
+            let local = self.local(means, local_bytes).streaming(measure.streams());
             let room_records = measure.room();
             let room = block.start().add(threads * (local_bytes + sorted_bytes));
             let nowhere = || Columns::new(ptr::dangling_mut(), ptr::dangling_mut(), self.payload);

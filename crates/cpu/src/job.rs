@@ -231,7 +231,7 @@ impl<'a, W: Word, P: Payload, R: Reading<W, After = R>, T: Sink<W, P>> Job<'a, W
                 // SAFETY: a worker moves one stretch at a time.
                 unsafe {
                     let open = &mut *workers.at(worker);
-                    let open = open.get_or_insert_with(|| blocks.open(worker));
+                    let open = open.get_or_insert_with(|| layout.open(worker));
                     scatter.run(stretch.clone(), open);
                     // None is left for this worker.
                     if begun.load(Ordering::Relaxed) == all {

@@ -288,7 +288,8 @@ impl Measure {
         room.saturating_add(self.threads * (self.local_bytes() + self.sorted_bytes()))
     }
 
-    /// Whether records that are written in order do not stay in the caches, those of all cores together.
+    /// Whether records that are written in order do not stay in the caches, those of all workers together.
+    /// (Where they are made, each worker writes to memory of its own, which does.)
     pub(crate) fn streams(&self) -> bool {
         let caches = STREAMED_CACHES * self.threads * self.cache;
         !self.made && self.column_bytes() >= STREAMED_PAIRS_BYTES.max(caches)
@@ -454,6 +455,33 @@ mod tests {
             cache,
             threads,
         }
+    }
+
+    /// Where the caches of all workers may hold a good part of them, records are written to these; so are
+    /// those that are made.
+    #[test]
+    fn many_records_are_written_past_the_caches() {
+        let record = Record::new(Instructions::Avx512, true, 8, 8);
+        let least = |threads, cache| {
+            let streams = |&n: &usize| of(record, n, threads, cache).streams();
+            let mut sizes = (0..=32).map(|bits| 1 << bits);
+            sizes.find(streams).map(|n: usize| n * record.bytes)
+        };
+        for (threads, cache, expected) in [
+            (1, 1 << 20, 64 << 20),
+            (2, 1 << 20, 64 << 20),
+            (8, 2 << 20, 64 << 20),
+            (16, 2 << 20, 128 << 20),
+            (64, 1 << 20, 256 << 20),
+        ] {
+            let what = format!("{threads} workers, caches of {cache} bytes");
+            assert_eq!(least(threads, cache), Some(expected), "{what}");
+        }
+        let made = Measure {
+            made: true,
+            ..of(record, 1 << 32, 1, 1 << 20)
+        };
+        assert!(!made.streams());
     }
 
     /// As much as the records and what all workers share, however many these are and whatever their caches.

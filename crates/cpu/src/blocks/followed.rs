@@ -38,7 +38,6 @@ pub(super) struct Follower {
 /// Where all runs went, in the order of the input.
 pub(crate) struct Runs<W> {
     layout: Layout,
-    block_records: usize,
     runs: Vec<Run<W>>,
     /// What each worker counted.
     counts: Vec<Vec<usize>>,
@@ -134,7 +133,6 @@ impl<W: Word> Runs<W> {
         let mut pieces = Vec::with_capacity(runs.iter().map(most).sum());
         Runs {
             layout,
-            block_records: layout.records(),
             runs,
             counts,
             start: Shared(pieces.as_mut_ptr()),
@@ -176,8 +174,9 @@ impl<W: Word> Runs<W> {
         let most = self.runs.iter().map(|run| run.fetch(bucket)).sum();
         let first = self.taken.fetch_add(most, Ordering::Relaxed);
         assert!(first + most <= self.pieces.capacity(), "asked for once");
+        let block_records = self.layout.records();
         let all = self.runs.iter();
-        let all = all.flat_map(|run| run.pieces(bucket, self.block_records));
+        let all = all.flat_map(|run| run.pieces(bucket, block_records));
         let mut n = 0;
         // SAFETY: there is room for the pieces, which nobody else has.
         unsafe {

@@ -61,7 +61,7 @@ impl Layout {
     }
 
     /// Records of a block.
-    pub(crate) fn records(&self) -> usize {
+    pub(super) fn records(&self) -> usize {
         let most = self.bits_within(self.spare_bytes / self.spare());
         1 << self.wanted_bits().min(most)
     }
@@ -188,7 +188,7 @@ impl Layout {
     }
 
     /// The blocks that a worker begins with.
-    pub(super) fn open<W>(&self, worker: usize) -> Open<W> {
+    pub(crate) fn open<W>(&self, worker: usize) -> Open<W> {
         let places: Vec<_> = self.beginnings(worker).map(|(_, place)| place).collect();
         let readers = (0..self.readers).map(|reader| Reader {
             region: self.region(worker, reader),
