@@ -222,10 +222,15 @@ impl<W: Word, P: Payload, S: Source<W, P>, T: Sink<W, P>> Sorting<W, P, S, T> {
                 let measure = self.measure(means, crew.threads());
                 if measure.is_cut() {
                     self.run_cut(report, crew, means)
-                } else if measure.is_one_for(crew) {
-                    match measure.alone().is_cut() {
-                        true => self.run_cut(report, Crew::alone(), means),
-                        false => self.run_one(report, means),
+                } else if measure.is_for_caller(crew) {
+                    crew.dismiss();
+                    let alone = measure.alone();
+                    if alone.is_cut() {
+                        self.run_cut(report, Crew::alone(), means)
+                    } else if alone.is_one() {
+                        self.run_one(report, means)
+                    } else {
+                        self.run_many(report, Crew::alone(), means)
                     }
                 } else {
                     self.run_many(report, crew, means)

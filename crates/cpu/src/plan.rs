@@ -18,10 +18,11 @@ use crate::instructions::{Instructions, second_cache_bytes};
 use crate::local::{pairs, passes, slots};
 use crate::pool::Crew;
 use crate::tuning::{
-    BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, ByWidth, Cuts, FIRST_BITS, INSERTION_MAX,
-    LATE_PS_A_KEY, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, MADE_BYTES, ONE_BYTES,
-    ONE_KEYS_BYTES, ORDER_FROM, PARALLEL_FROM, PARTITION_BITS, PASSES_BYTES, SAMPLED_BITS, SHARING,
-    SHARING_READ_AGAIN, STREAMED_CACHES, STREAMED_PAIRS_BYTES, Sharing, WAITED_PS_A_KEY, by_width,
+    ALONE_BYTES, BUCKET_BYTES, BUCKET_SLOTS_BYTES, BUCKETS_PER_WORKER, ByWidth, Cuts, FIRST_BITS,
+    INSERTION_MAX, LATE_PS_A_KEY, LOCAL_BYTES, LOCAL_CACHE_FOURTHS, LOCAL_CACHE_MIN, MADE_BYTES,
+    ONE_BYTES, ONE_KEYS_BYTES, ORDER_FROM, PARALLEL_FROM, PARTITION_BITS, PASSES_BYTES,
+    SAMPLED_BITS, SHARING, SHARING_READ_AGAIN, STREAMED_CACHES, STREAMED_PAIRS_BYTES, Sharing,
+    by_width,
 };
 
 /// Records of one type, as a sort sees them.
@@ -222,6 +223,7 @@ impl Measure {
         let many = match self.is_one() {
             true => 0,
             false if self.is_cut() => self.cut_bytes(),
+            false if self.is_short() => self.many_bytes().max(self.alone().many_bytes()),
             false => self.many_bytes(),
         };
         // Two runs are merged to another place.
@@ -238,16 +240,19 @@ impl Measure {
     }
 
     /// Whether an input is planned as a single bucket, which one thread sorts: some others are, too.
-    fn is_one(&self) -> bool {
+    pub(crate) fn is_one(&self) -> bool {
         self.record.fits_one(self.n) && (self.threads == 1 || self.n < PARALLEL_FROM)
     }
 
-    /// Whether an input is a single bucket for a caller: one who is alone, or whom nobody joins,
-    /// for it sorts such an input sooner so than as one of several.
-    pub(crate) fn is_one_for(&self, crew: Crew<'_>) -> bool {
-        let keys = |picoseconds| Duration::from_nanos(self.n as u64 * picoseconds / 1000);
-        let fits = self.record.fits_one(self.n);
-        fits && !crew.has_help(keys(LATE_PS_A_KEY), keys(WAITED_PS_A_KEY))
+    /// Whether a caller whom nobody joins sorts an input sooner alone than as one of several.
+    fn is_short(&self) -> bool {
+        self.record.fits_one(self.n) || self.column_bytes() <= ALONE_BYTES
+    }
+
+    /// Whether a caller had better sort an input alone, for nobody joins it.
+    pub(crate) fn is_for_caller(&self, crew: Crew<'_>) -> bool {
+        let late = Duration::from_nanos(self.n as u64 * LATE_PS_A_KEY / 1000);
+        self.is_short() && !crew.has_help(late)
     }
 
     /// Whether an input is cut in parts where it lies, however its keys are spread. None that is

@@ -12,7 +12,8 @@
 //! cores a system may put both on the same one, and leave them there for milliseconds.
 //!
 //! If the first helper who was asked took long to come, others have the cores, and the next caller
-//! may rather work alone.
+//! may rather work alone: it dismisses whom it has asked, and does not ask each time. Who comes all
+//! the same tells how long it took, and is the pool's again.
 //!
 //! A helper may share its core with another program, and not run for milliseconds. If it held an
 //! item then, all would wait. So every now and then, between two items, it offers its core to
@@ -87,8 +88,10 @@ impl Pool {
     fn gather(&self) -> Result<Entered<'_>> {
         let (threads, pool) = self.start()?;
         let team = Arc::new(Team::new(threads));
-        // They wake up while the caller prepares.
-        team.ask(pool, threads);
+        // They wake up while the caller prepares. Where they come late, it seldom asks for nothing.
+        if team::are_expected() {
+            team.ask(pool, threads);
+        }
         Ok(Entered {
             team,
             pool,
@@ -174,7 +177,7 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         // Also where the caller's work has panicked: those who have joined need not wait for more.
         self.team.tell(|board| board.left = true);
-        if self.team.threads > 1 && !self.team.is_joined.load(Ordering::Relaxed) {
+        if self.team.threads > 1 && !self.team.has_come.load(Ordering::Relaxed) {
             self.team.note_delay();
         }
     }
@@ -202,26 +205,23 @@ impl Crew<'_> {
         self.threads
     }
 
-    /// Whether a helper can be expected before it is too `late`, since the last one was not, or
-    /// joins within a time.
-    pub(crate) fn has_help(self, late: Duration, within: Duration) -> bool {
-        if self.team.is_none() || self.threads == 1 {
-            return false;
+    /// Whether a helper can be expected before it is too `late`: one has come, or the last one had by then.
+    pub(crate) fn has_help(self, late: Duration) -> bool {
+        let expected = || DELAY_NS.load(Ordering::Relaxed) <= late.as_nanos() as u64;
+        self.threads > 1 && (self.is_joined() || expected())
+    }
+
+    /// Tells who was asked that nobody is needed.
+    pub(crate) fn dismiss(self) {
+        if let Some((team, _)) = self.team {
+            team.tell(|board| board.dismissed = true);
         }
-        let (start, late) = (Instant::now(), late.as_nanos() as u64);
-        while DELAY_NS.load(Ordering::Relaxed) > late && !self.is_joined() {
-            if start.elapsed() > within {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
-        true
     }
 
     /// Whether a helper has joined the caller.
     pub(crate) fn is_joined(self) -> bool {
         self.team
-            .is_some_and(|(team, _)| team.is_joined.load(Ordering::Relaxed))
+            .is_some_and(|(team, _)| team.has_come.load(Ordering::Relaxed))
     }
 
     /// Which worker runs this code; below [`threads`](Self::threads).

@@ -351,14 +351,21 @@ pub(crate) const OUT_ONE_IN: usize = 256;
 pub(crate) const OUT_TOGETHER: usize = 8;
 
 /// If the last helper took so many picoseconds a key to join, others are taken to have the cores.
-/// Then what fits a single bucket is sorted as one, by the caller alone: as many buckets, which
-/// nobody helps with, it takes longer. So much is a quarter of what the sort takes alone. To wake a
-/// helper takes 50 us.
+/// Then the caller sorts alone what fits a single bucket, and up to [`ALONE_BYTES`]. So much is a
+/// quarter of what the sort takes alone. To wake a helper takes 50 us.
 pub(crate) const LATE_PS_A_KEY: u64 = 500;
 
-/// Before it does, the caller waits so many picoseconds a key for a helper to join: a fiftieth of
-/// what the sort takes.
-pub(crate) const WAITED_PS_A_KEY: u64 = 30;
+/// A helper who takes so long to join is late, however long the sort is.
+pub(crate) const LATE: Duration = Duration::from_micros(200);
+
+/// Where helpers come late, one caller of so many asks for them before it knows that there is work for them: to
+/// ask takes it some 20 us.
+pub(crate) const ASKED_ONE_IN: usize = 4;
+
+/// More bytes of records than these are shared though helpers come late. What they take, some 4 ms, is as long
+/// as Linux lets a thread run if others want to: who does not run holds up a shorter sort longer than it
+/// helps, and the more threads want cores, the sooner the caller is without one itself.
+pub(crate) const ALONE_BYTES: usize = 10 << 20;
 
 /// How long a worker that has nothing to do asks again and again for something before it leaves: longer than
 /// what one worker does alone between two stages, as a rule. To come back takes 50 us.

@@ -179,7 +179,7 @@ fn many_keys_are_sorted_where_they_lie() {
 /// many threads have little memory each.
 #[test]
 fn an_argsort_takes_as_much_memory_as_it_needs() {
-    for (threads, n, again) in [(2, 300_000, false), (512, 1 << 20, true)] {
+    for (threads, n, again) in [(2, 300_000, false), (512, 1 << 21, true)] {
         let engine = CpuEngine::new(Some(threads));
         let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let keys: Vec<u64> = (0..n).map(random).collect();

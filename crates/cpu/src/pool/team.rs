@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -10,15 +10,16 @@ use rayon::ThreadPool;
 
 use super::work::Work;
 use super::{Number, Turn, lock, spin};
+use crate::tuning::{ASKED_ONE_IN, LATE};
 
 /// Those who have joined a caller, and what there is to do.
 pub(super) struct Team {
     pub(super) threads: usize,
     /// When helpers were first asked.
-    asked: Instant,
+    asked: OnceLock<Instant>,
     board: Mutex<Board>,
-    /// Whether somebody has joined.
-    pub(super) is_joined: AtomicBool,
+    /// Whether somebody has come.
+    pub(super) has_come: AtomicBool,
     /// How often the board was changed: to be looked at without the lock.
     news: AtomicUsize,
     /// Woken when the last one leaves a work.
@@ -31,6 +32,8 @@ pub(super) struct Board {
     helpers: usize,
     /// Workers' numbers that nobody has.
     numbers: Vec<usize>,
+    /// Whether the caller needs nobody.
+    pub(super) dismissed: bool,
     /// Whether the caller is gone.
     pub(super) left: bool,
     /// Works that are open, oldest first.
@@ -48,18 +51,29 @@ const ASKED_MAX: usize = 1024;
 /// How long the first helper of the last team took to join, or how long a caller had none.
 pub(super) static DELAY_NS: AtomicU64 = AtomicU64::new(0);
 
+/// Whether helpers are worth a question before there is work for them: the last ones came soon, or nobody was
+/// asked for a while.
+pub(super) fn are_expected() -> bool {
+    static CALLERS: AtomicUsize = AtomicUsize::new(0);
+    DELAY_NS.load(Ordering::Relaxed) <= LATE.as_nanos() as u64
+        || CALLERS
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(ASKED_ONE_IN)
+}
+
 impl Team {
     pub(super) fn new(threads: usize) -> Self {
         Team {
             threads,
-            asked: Instant::now(),
+            asked: OnceLock::new(),
             board: Mutex::new(Board {
                 helpers: 0,
                 numbers: (1..threads).rev().collect(),
+                dismissed: false,
                 left: false,
                 open: Vec::new(),
             }),
-            is_joined: AtomicBool::new(false),
+            has_come: AtomicBool::new(false),
             news: AtomicUsize::new(0),
             done: Condvar::new(),
         }
@@ -75,6 +89,7 @@ impl Team {
         }
         board.helpers += missing;
         drop(board);
+        self.asked.get_or_init(Instant::now);
         ASKED.fetch_add(missing, Ordering::Relaxed);
         for _ in 0..missing {
             let team = Arc::clone(self);
@@ -96,15 +111,15 @@ impl Team {
             // The caller has noted itself that nobody came.
             return;
         }
+        if !self.has_come.swap(true, Ordering::Relaxed) {
+            self.note_delay();
+        }
         let Some(worker) = board.numbers.pop() else {
             return;
         };
         let _number = Number::set(worker);
-        if !self.is_joined.swap(true, Ordering::Relaxed) {
-            self.note_delay();
-        }
         let mut turn = Turn::begin();
-        while !board.left {
+        while !board.left && !board.dismissed {
             if turn.is_over() {
                 drop(board);
                 thread::yield_now();
@@ -174,10 +189,11 @@ impl Team {
         }
     }
 
-    /// Notes how long ago helpers were asked.
+    /// Notes how long ago helpers were asked, if they were.
     pub(super) fn note_delay(&self) {
-        let delay = self.asked.elapsed().as_nanos() as u64;
-        DELAY_NS.store(delay, Ordering::Relaxed);
+        if let Some(asked) = self.asked.get() {
+            DELAY_NS.store(asked.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
     }
 
     /// Changes the board, and tells all.
@@ -191,14 +207,20 @@ impl Team {
 mod tests {
     use super::*;
 
-    /// A thread that was asked and comes when the caller is gone joins nobody, and tells nothing of
-    /// how long one takes to come.
+    /// A thread that was asked and comes when the caller is gone, or needs nobody, joins nobody. It
+    /// tells how long one takes to come in the second case alone.
     #[test]
     fn who_comes_too_late_does_not_join() {
-        let team = Team::new(2);
-        team.tell(|board| board.left = true);
-        team.join();
-        assert!(!team.is_joined.load(Ordering::Relaxed));
-        assert_eq!(lock(&team.board).numbers, [1]);
+        for (left, dismissed, told) in [(true, false, false), (false, true, true)] {
+            let team = Team::new(2);
+            team.tell(|board| {
+                (board.left, board.dismissed) = (left, dismissed);
+                board.helpers = 1;
+            });
+            team.join();
+            let found = team.has_come.load(Ordering::Relaxed);
+            let numbers = &lock(&team.board).numbers;
+            assert_eq!((found, &numbers[..]), (told, &[1][..]), "left: {left}");
+        }
     }
 }

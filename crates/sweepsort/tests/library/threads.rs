@@ -110,7 +110,7 @@ fn as_many_threads_as_asked_for_at_most() {
         let builder = Sorter::builder().engine(Choice::Cpu).threads(threads);
         let sorter = builder.build().unwrap();
         // More than are sorted alone where nobody comes in time.
-        let mut keys: Vec<u64> = generate(Distribution::Uniform, 1_000_000, 1).unwrap();
+        let mut keys: Vec<u64> = generate(Distribution::Uniform, 2_000_000, 1).unwrap();
         let report = sorter.sort(&mut keys).unwrap();
         assert_eq!(report.threads, threads);
         assert!(keys.is_sorted());
