@@ -15,6 +15,8 @@
 //! may rather work alone: it dismisses whom it has asked, and does not ask each time. Who comes all
 //! the same tells how long it took, and is the pool's again.
 //!
+//! A helper that the system has put on the caller's own core would only take it away: it leaves.
+//!
 //! A helper may share its core with another program, and not run for milliseconds. If it held an
 //! item then, all would wait. So every now and then, between two items, it offers its core to
 //! others by itself; but not within a `for_each` that it calls for an item, since then it holds

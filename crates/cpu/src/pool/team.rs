@@ -15,6 +15,8 @@ use crate::tuning::{ASKED_ONE_IN, LATE};
 /// Those who have joined a caller, and what there is to do.
 pub(super) struct Team {
     pub(super) threads: usize,
+    /// The core that the caller runs on, or [`NO_CORE`].
+    core: AtomicUsize,
     /// When helpers were first asked.
     asked: OnceLock<Instant>,
     board: Mutex<Board>,
@@ -51,6 +53,21 @@ const ASKED_MAX: usize = 1024;
 /// How long the first helper of the last team took to join, or how long a caller had none.
 pub(super) static DELAY_NS: AtomicU64 = AtomicU64::new(0);
 
+/// A core that nobody runs on.
+const NO_CORE: usize = usize::MAX;
+
+/// The core that this thread runs on, where the system tells.
+fn core() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: nothing is asked of the caller.
+        let core = unsafe { libc::sched_getcpu() };
+        usize::try_from(core).unwrap_or(NO_CORE)
+    }
+    #[cfg(not(target_os = "linux"))]
+    NO_CORE
+}
+
 /// Whether helpers are worth a question before there is work for them: the last ones came soon, or nobody was
 /// asked for a while.
 pub(super) fn are_expected() -> bool {
@@ -65,6 +82,7 @@ impl Team {
     pub(super) fn new(threads: usize) -> Self {
         Team {
             threads,
+            core: AtomicUsize::new(core()),
             asked: OnceLock::new(),
             board: Mutex::new(Board {
                 helpers: 0,
@@ -107,8 +125,9 @@ impl Team {
     /// Works for the caller as long as there is something to do, by turns.
     fn join(&self) {
         let mut board = lock(&self.board);
-        if board.left {
-            // The caller has noted itself that nobody came.
+        if board.left || self.is_beside() {
+            // The caller notes itself that nobody came.
+            board.helpers -= 1;
             return;
         }
         if !self.has_come.swap(true, Ordering::Relaxed) {
@@ -119,7 +138,7 @@ impl Team {
         };
         let _number = Number::set(worker);
         let mut turn = Turn::begin();
-        while !board.left && !board.dismissed {
+        while !board.left && !board.dismissed && !self.is_beside() {
             if turn.is_over() {
                 drop(board);
                 thread::yield_now();
@@ -135,7 +154,7 @@ impl Team {
                 unsafe {
                     (*work).inside.fetch_add(1, Ordering::Relaxed);
                     drop(board);
-                    (*work).run(worker, || !turn.is_over());
+                    (*work).run(worker, || !turn.is_over() && !self.is_beside());
                     let last = (*work).inside.fetch_sub(1, Ordering::Release) == 1;
                     // From here on the work may be gone.
                     board = lock(&self.board);
@@ -168,7 +187,10 @@ impl Team {
         let own = &raw const work;
         self.tell(|board| board.open.push(own));
         self.ask(pool, n);
-        work.run(Number::get(), || true);
+        work.run(Number::get(), || {
+            self.note_core();
+            true
+        });
         lock(&self.board).open.retain(|&open| open != own);
         let alone = || work.inside.load(Ordering::Acquire) == 0;
         if !spin(alone) {
@@ -189,6 +211,19 @@ impl Team {
         }
     }
 
+    /// Notes which core the caller runs on.
+    fn note_core(&self) {
+        if Number::get() == 0 {
+            self.core.store(core(), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a helper runs on the caller's core, and would only take it away.
+    fn is_beside(&self) -> bool {
+        let own = core();
+        own != NO_CORE && own == self.core.load(Ordering::Relaxed)
+    }
+
     /// Notes how long ago helpers were asked, if they were.
     pub(super) fn note_delay(&self) {
         if let Some(asked) = self.asked.get() {
@@ -207,20 +242,38 @@ impl Team {
 mod tests {
     use super::*;
 
+    /// Has a thread join that was asked. Returns whether it is told that somebody has come; workers'
+    /// numbers must be as before.
+    fn join(core: usize, change: impl FnOnce(&mut Board)) -> bool {
+        let team = Team::new(2);
+        team.core.store(core, Ordering::Relaxed);
+        team.tell(|board| board.helpers = 1);
+        team.tell(change);
+        team.join();
+        let board = lock(&team.board);
+        assert_eq!((board.helpers, &board.numbers[..]), (0, &[1][..]));
+        team.has_come.load(Ordering::Relaxed)
+    }
+
     /// A thread that was asked and comes when the caller is gone, or needs nobody, joins nobody. It
     /// tells how long one takes to come in the second case alone.
     #[test]
     fn who_comes_too_late_does_not_join() {
-        for (left, dismissed, told) in [(true, false, false), (false, true, true)] {
-            let team = Team::new(2);
-            team.tell(|board| {
-                (board.left, board.dismissed) = (left, dismissed);
-                board.helpers = 1;
-            });
-            team.join();
-            let found = team.has_come.load(Ordering::Relaxed);
-            let numbers = &lock(&team.board).numbers;
-            assert_eq!((found, &numbers[..]), (told, &[1][..]), "left: {left}");
-        }
+        assert!(!join(NO_CORE, |board| board.left = true));
+        assert!(join(NO_CORE, |board| board.dismissed = true));
+    }
+
+    /// Nor does one that would take the caller's core away.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_comes_beside_the_caller_does_not_join() {
+        // Again, if the system moves this thread meanwhile.
+        let came = (0..1000).find_map(|_| {
+            let before = core();
+            let came = join(before, |_| ());
+            (core() == before).then_some(came)
+        });
+        assert_eq!(came, Some(false));
+        assert!(join(NO_CORE, |_| ()));
     }
 }
