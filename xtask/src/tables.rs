@@ -63,9 +63,9 @@ const DOCUMENTS: &[Document] = &[
     Document {
         file: "docs/algorithms/cpu-measured.md",
         tables: &[
-            (11, on_cpu::others),
+            (13, on_cpu::others),
             (1, on_cpu::few),
-            (19, on_cpu::others),
+            (18, on_cpu::others),
             (1, on_cpu::few),
             (5, on_cpu::others),
         ],
